@@ -1,0 +1,1 @@
+"""Seven Steps: a transformer whose every number can be checked by hand."""

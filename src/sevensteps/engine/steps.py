@@ -1,0 +1,103 @@
+"""A forward pass is a list of steps; running it is a loop of a few lines.
+
+    Step("resid_post", "add", ("resid_mid", "mlp_out"), symbol="y", ...)
+
+A run's patch replaces the value of any step: attention off, mask off, one head off and a tied
+read-out are all entries of that one dictionary.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sevensteps.engine.ops import OPS, Array
+
+Patch = Mapping[str, float | str]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One named value of the forward pass and how it comes about.
+
+    `inputs` are names of values, or refs of a row or an entry of one (`logits.4`). A value that the toy file
+    gives, not a computation, has the op "given". `axes` names what each index counts: position, seen
+    (the position looked at), token, dimension, entry (inside a head), joined (heads side by side), unit.
+    `via` lists steps which hold parts of this op's arithmetic that are worth citing (e^z and its sum).
+    """
+
+    name: str
+    op: str
+    inputs: tuple[str, ...] = ()
+    symbol: str = ""
+    title: str = ""
+    page: int = 0
+    axes: tuple[str, ...] = ()
+    via: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Every value of one run, by name, with the steps that made them."""
+
+    run: str
+    steps: Mapping[str, Step]
+    values: Mapping[str, Array]
+    patch: Patch = field(default_factory=dict)
+    tokens: tuple[str, ...] = ()
+    vocabulary: tuple[str, ...] = ()
+
+    def split(self, ref: str) -> tuple[str, tuple[int, ...]]:
+        """Split `name.i.j` into the name and the indices (0-based). KeyError when no such value exists."""
+        name, index = ref, ()
+        while name not in self.values:
+            name, dot, last = name.rpartition(".")
+            if not dot or not (last.isascii() and last.isdigit()):
+                raise KeyError(ref)
+            index = (int(last), *index)
+        shape = self.values[name].shape
+        if len(index) > len(shape) or any(i >= n for i, n in zip(index, shape, strict=False)):
+            raise KeyError(ref)
+        return name, index
+
+    def __getitem__(self, ref: str) -> Array:
+        """The value at a ref: an array, a row of one, or a single number as a 0-d array."""
+        name, index = self.split(ref)
+        return np.asarray(self.values[name][index])
+
+    def refs(self) -> Iterator[str]:
+        """The ref of every single number of this run, value by value, in order."""
+        for name, value in self.values.items():
+            for index in np.ndindex(value.shape):
+                yield ".".join((name, *map(str, index)))
+
+
+def run(steps: Sequence[Step], given: Mapping[str, Array], patch: Patch | None = None, **about: object) -> Trace:
+    """Run the steps over the given values; `about` goes into the trace (run, tokens, vocabulary).
+
+    A patch gives a number (fills the value), the name of another value, or `NAME.T` for it transposed.
+    Raises KeyError when a patch or an input names nothing, ValueError when a replacement has another shape.
+    """
+    patch = patch or {}
+    unknown = [name for name in patch if name not in {step.name for step in steps}]
+    if unknown:
+        raise KeyError(unknown[0])
+    trace = Trace(steps={step.name: step for step in steps}, values={}, patch=patch, **about)  # type: ignore[arg-type]
+    values: dict[str, Array] = trace.values  # type: ignore[assignment]
+    # Overflow gives infinity, which the pages show as such: no warning is due.
+    with np.errstate(all="ignore"):
+        for step in steps:
+            value = given[step.name] if step.op == "given" else OPS[step.op](*(trace[ref] for ref in step.inputs))
+            values[step.name] = _replacement(patch[step.name], value, trace) if step.name in patch else value
+    return trace
+
+
+def _replacement(new: float | str, old: Array, trace: Trace) -> Array:
+    if isinstance(new, str):
+        source = new.removesuffix(".T")
+        value = trace[source].T if new.endswith(".T") else trace[source]
+    else:
+        value = np.full(old.shape, float(new))
+    if value.shape != old.shape:
+        raise ValueError(f"{new} has the shape {value.shape}, expected {old.shape}")
+    return value.copy()
