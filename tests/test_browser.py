@@ -1,0 +1,143 @@
+"""The site in Chromium, opened from its files."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from browser import watch
+from playwright.sync_api import Browser, Page, expect
+
+STEPS = [
+    "1-tokens.html", "2-embeddings.html", "3-query-key-value.html", "4-mask-and-heads.html",
+    "5-block.html", "6-output.html", "7-generation.html",
+]  # fmt: skip
+PAGES = ["index.html", *STEPS, "glossary.html", "404.html"]
+
+OPEN_ALL_DETAILS = "document.querySelectorAll('details').forEach(details => { details.open = true })"
+
+# Tables and formulas of the main text that reach beyond the page's width: for each, what it is, the name of the
+# focusable region around it, and how far that region scrolls.
+WIDE_THINGS = """[...document.querySelectorAll("main table, main math")]
+  .filter(thing => thing.getBoundingClientRect().right > document.documentElement.clientWidth)
+  .map(thing => {
+    const region = thing.closest("[role=region][tabindex='0']");
+    if (region) region.scrollLeft = 10000;
+    const by = region?.getAttribute("aria-labelledby");
+    return {
+      what: thing.textContent.trim().slice(0, 60),
+      name: region?.getAttribute("aria-label") || (by && document.getElementById(by)?.textContent) || "",
+      scrolled: region?.scrollLeft ?? 0,
+    };
+  })"""
+
+
+def visit(page: Page, site: Path, name: str) -> None:
+    page.goto((site / name).as_uri())
+
+
+def words(page: Page) -> list[str]:
+    """The words of the main text, those in closed answers too."""
+    return page.locator("main").text_content().split()
+
+
+def test_the_pages_tested_here_are_all_pages_of_the_site(site: Path) -> None:
+    assert sorted(PAGES) == sorted(file.relative_to(site).as_posix() for file in site.rglob("*.html"))
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_loads_in_silence_and_has_one_heading(page: Page, site: Path, name: str) -> None:
+    visit(page, site, name)
+    expect(page.locator("h1")).to_have_count(1)
+    expect(page.locator("h1")).to_be_visible()
+
+
+def test_the_watch_sees_messages_errors_and_requests_outside_the_folder(browser: Browser, tmp_path: Path) -> None:
+    folder = tmp_path / "site"
+    folder.mkdir()
+    (tmp_path / "outside.css").touch()
+    (folder / "loud.html").write_text(
+        '<link rel="stylesheet" href="../outside.css"><script>console.log("hello"); nothing.here</script>', "utf-8"
+    )
+    page = browser.new_page()
+    seen = watch(page, folder)
+    visit(page, folder, "loud.html")
+    page.close()
+    assert sorted(event.split(":")[0] for event in seen) == ["console log", "error", "request"]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_path_picture_links_all_seven_steps_and_marks_this_one(page: Page, site: Path, name: str) -> None:
+    visit(page, site, name)
+    links = page.locator("nav.path a")
+    assert [link.get_attribute("href") for link in links.all()] == STEPS
+    marked = page.locator("nav.path a[aria-current=page]")
+    assert [link.get_attribute("href") for link in marked.all()] == [step for step in STEPS if step == name]
+
+
+def test_the_path_picture_goes_round(page: Page, site: Path) -> None:
+    visit(page, site, "index.html")
+    for number, name in enumerate([*STEPS, STEPS[0]]):
+        page.locator("nav.path a").nth(number % len(STEPS)).click()
+        expect(page).to_have_url((site / name).as_uri())
+
+
+def test_next_and_previous_walk_through_all_steps_and_back(page: Page, site: Path) -> None:
+    visit(page, site, STEPS[0])
+    for name in STEPS[1:]:
+        page.locator("nav.pager a[rel=next]").click()
+        expect(page).to_have_url((site / name).as_uri())
+    for name in STEPS[-2::-1]:
+        page.locator("nav.pager a[rel=prev]").click()
+        expect(page).to_have_url((site / name).as_uri())
+
+
+@pytest.mark.parametrize("width", [320, 360])
+@pytest.mark.parametrize("name", PAGES)
+def test_a_narrow_page_does_not_scroll_sideways(page: Page, site: Path, name: str, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 740})
+    visit(page, site, name)
+    page.evaluate(OPEN_ALL_DETAILS)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_what_is_wider_than_a_phone_scrolls_in_its_own_named_region(page: Page, site: Path) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    wide = []
+    for name in PAGES:
+        visit(page, site, name)
+        page.evaluate(OPEN_ALL_DETAILS)
+        wide += [{"page": name, **thing} for thing in page.evaluate(WIDE_THINGS)]
+    assert wide, "no table is wider than a phone: this test tests nothing"
+    assert [thing for thing in wide if not thing["name"].strip() or not thing["scrolled"]] == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", PAGES)
+def test_axe_finds_nothing(page: Page, site: Path, name: str, scheme: str) -> None:
+    page.emulate_media(color_scheme=scheme)
+    visit(page, site, name)
+    page.evaluate(OPEN_ALL_DETAILS)
+    results = Axe().run(page)
+    assert results.violations_count == 0, results.generate_report()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_all_text_is_there_without_javascript(page: Page, new_page: Callable[..., Page], site: Path, name: str) -> None:
+    plain = new_page(java_script_enabled=False)
+    visit(page, site, name)
+    visit(plain, site, name)
+    assert words(plain) == words(page)
+    assert len(words(plain)) > 10
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_an_answer_is_closed_on_the_screen_and_printed_on_paper(page: Page, site: Path, name: str) -> None:
+    visit(page, site, name)
+    answers = page.locator("section.check details > :not(summary)").all()
+    assert len(answers) >= 3
+    for answer in answers:
+        expect(answer).to_be_hidden()
+    page.emulate_media(media="print")
+    for answer in answers:
+        expect(answer).to_be_visible()
