@@ -105,14 +105,16 @@ def _layer_norm(name: str, x: str, weights: Collection[str], mark: str, out: str
         Step(f"{name}.scale", "root_with_epsilon", (f"{name}.variance", "layer_norm_eps"), "σ" + mark,
              "standard deviation", page, _EACH),
     ]  # fmt: skip
-    chain = [("unit", "divide", (f"{name}.centred", f"{name}.scale"), "u" + mark, "row with mean 0 and deviation 1")]
+    chain = [("unit", "divide", (f"{name}.centred", f"{name}.scale"), "unit" + mark, "row with mean 0 and deviation 1")]
     if gain:
-        chain.append(("gained", "multiply", (f"{name}.unit", f"{name}.w"), "g" + mark, "row times the gain"))
+        chain.append(("gained", "multiply", (f"{name}.unit", f"{name}.w"), "gained" + mark, "row times the gain"))
     if bias:
-        chain.append(("shifted", "add", (f"{name}.{chain[-1][0]}", f"{name}.b"), "b" + mark, "row plus the bias"))
+        chain.append(("shifted", "add", (f"{name}.{chain[-1][0]}", f"{name}.b"), "shifted" + mark, "row plus the bias"))
     # The last of the chain is what the next step reads, whatever parts the LayerNorm has.
     *inner, (_, op, inputs, _, _) = chain
-    steps += [Step(f"{name}.{part}", op, inputs, symbol, title, page, _ROW) for part, op, inputs, symbol, title in inner]
+    steps += [
+        Step(f"{name}.{part}", op, inputs, symbol, title, page, _ROW) for part, op, inputs, symbol, title in inner
+    ]
     return [*steps, Step(f"{name}.normalized", op, inputs, out, "normalised row", page, _ROW)]
 
 

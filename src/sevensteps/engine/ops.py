@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 
 def rows(table: Array, ids: Array) -> Array:
     """Look up rows of a table: (V, d), (T,) -> (T, d). With one id, (V, d), () -> (d,)."""
-    return table[ids.astype(int)]
+    return np.asarray(table[ids.astype(int)])
 
 
 def first_rows(table: Array, ids: Array) -> Array:
@@ -51,12 +51,12 @@ def divide(a: Array, b: Array) -> Array:
 
 def row_mean(x: Array) -> Array:
     """(T, d) -> (T,): the sum of a row over its length d."""
-    return x.mean(axis=-1)
+    return np.asarray(x.mean(axis=-1))
 
 
 def row_mean_square(x: Array) -> Array:
     """(T, d) -> (T,): the mean of the squares. Of a centred row this is its variance, over d (not d - 1)."""
-    return (x * x).mean(axis=-1)
+    return np.asarray((x * x).mean(axis=-1))
 
 
 def root_with_epsilon(variance: Array, epsilon: Array) -> Array:
@@ -99,13 +99,13 @@ def exp(x: Array) -> Array:
 
 def row_sum(x: Array) -> Array:
     """(T, d) -> (T,), and (d,) -> ()."""
-    return x.sum(axis=-1)
+    return np.asarray(x.sum(axis=-1))
 
 
 def softmax(x: Array) -> Array:
     """(T, d) -> (T, d): e^x over the row's sum of e^x. The row's maximum is taken off first, so ±1000 is safe."""
-    e = np.exp(x - x.max(axis=-1, keepdims=True))  # (T, d), at most 1
-    return e / e.sum(axis=-1, keepdims=True)
+    e: Array = np.exp(x - x.max(axis=-1, keepdims=True))  # (T, d), at most 1
+    return np.asarray(e / e.sum(axis=-1, keepdims=True))
 
 
 def concat(*parts: Array) -> Array:
@@ -127,7 +127,7 @@ def gelu_erf(x: Array) -> Array:
     """The exact GELU: x times the normal distribution's share below x, 0.5 x (1 + erf(x / sqrt 2))."""
     # erfc keeps its digits where 1 + erf would cancel (x far below 0).
     erfc = np.vectorize(math.erfc, otypes=[np.float64])
-    return 0.5 * x * erfc(-x / math.sqrt(2.0))
+    return np.asarray(0.5 * x * erfc(-x / math.sqrt(2.0)))
 
 
 def pick(table: Array, columns: Array) -> Array:
@@ -147,17 +147,17 @@ def log(x: Array) -> Array:
 
 def total(*numbers: Array) -> Array:
     """The sum of single numbers: any count of () -> ()."""
-    return np.sum(np.stack(numbers), axis=0)
+    return np.asarray(np.sum(np.stack(numbers), axis=0))
 
 
 def product(*numbers: Array) -> Array:
     """The product of single numbers: any count of () -> ()."""
-    return np.prod(np.stack(numbers), axis=0)
+    return np.asarray(np.prod(np.stack(numbers), axis=0))
 
 
 def row_norm(x: Array) -> Array:
     """Length of each row: (T, d) -> (T,)."""
-    return np.sqrt((x * x).sum(axis=-1))
+    return np.asarray(np.sqrt((x * x).sum(axis=-1)))
 
 
 def cosines(dots: Array, lengths: Array) -> Array:
@@ -175,14 +175,18 @@ def cumulative(p: Array) -> Array:
 
 def keep_top_k(p: Array, k: Array) -> Array:
     """The k most likely entries of p, 0 elsewhere: (V,), () -> (V,)."""
-    return np.where(np.arange(p.size) < k, p[order := most_likely_first(p)], 0.0)[np.argsort(order)]
+    kept = np.zeros_like(p)
+    best = most_likely_first(p)[: int(k)]
+    kept[best] = p[best]
+    return kept
 
 
 def keep_top_p(p: Array, limit: Array) -> Array:
     """The most likely entries up to and with the one whose running sum reaches the limit: (V,), () -> (V,)."""
-    before = cumulative(p) - p  # (V,) the sum in front of each entry
-    # The most likely entry stays even where the limit is 0.
-    return np.where((before < limit) | (before <= 0.0), p, 0.0)
+    order = most_likely_first(p)
+    # Every entry in front of which the limit is not yet reached, and the first one whatever the limit.
+    count = 1 + int(np.count_nonzero(np.cumsum(p[order])[:-1] < limit))
+    return keep_top_k(p, np.asarray(count))
 
 
 def most_likely_first(p: Array) -> NDArray[np.intp]:

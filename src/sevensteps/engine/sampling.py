@@ -8,15 +8,13 @@ from sevensteps.engine import ops
 from sevensteps.engine.ops import Array
 
 
-def next_probs(
-    logits: Array, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None
-) -> Array:
+def next_probs(logits: Array, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None) -> Array:
     """Probabilities to draw from: (V,) -> (V,), adding up to 1.
 
     Temperature first, then top-k, then top-p, each renormalised. T = 0 is greedy: all on the largest logit
     (the first of equals), so nothing is divided by 0. ValueError for T < 0, k < 1, or top-p outside (0, 1].
     """
-    if temperature < 0 or (top_k is not None and top_k < 1) or (top_p is not None and not 0 < top_p <= 1):
+    if not temperature >= 0 or (top_k is not None and top_k < 1) or (top_p is not None and not 0 < top_p <= 1):
         raise ValueError(f"temperature {temperature}, top-k {top_k}, top-p {top_p}: expected >= 0, >= 1, in (0, 1]")
     if temperature == 0:
         return np.asarray(np.arange(logits.size) == logits.argmax(), dtype=np.float64)
@@ -43,11 +41,15 @@ def draw(p: Array, u: float) -> int:
     running = np.cumsum(p[order])  # (V,)
     place = int(np.searchsorted(running, u, side="right"))
     # Rounding may leave the last running sum just below 1: a token with p = 0 is still never drawn.
-    return int(order[min(place, np.count_nonzero(p) - 1)])
+    return int(order[min(place, int(np.count_nonzero(p)) - 1)])
 
 
 def generate(
-    logits_after: Callable[[list[int]], Array], ids: list[int], choose: Callable[[Array], int], limit: int, end: int | None
+    logits_after: Callable[[list[int]], Array],
+    ids: list[int],
+    choose: Callable[[Array], int],
+    limit: int,
+    end: int | None,
 ) -> Iterator[int]:
     """Append chosen tokens until `limit` positions are full or the token `end` was chosen.
 

@@ -6,8 +6,9 @@ A run's patch replaces the value of any step: attention off, mask off, one head 
 read-out are all entries of that one dictionary.
 """
 
+import operator
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -49,14 +50,15 @@ class Trace:
 
     def split(self, ref: str) -> tuple[str, tuple[int, ...]]:
         """Split `name.i.j` into the name and the indices (0-based). KeyError when no such value exists."""
-        name, index = ref, ()
+        name = ref
+        index: tuple[int, ...] = ()
         while name not in self.values:
             name, dot, last = name.rpartition(".")
             if not dot or not (last.isascii() and last.isdigit()):
                 raise KeyError(ref)
             index = (int(last), *index)
         shape = self.values[name].shape
-        if len(index) > len(shape) or any(i >= n for i, n in zip(index, shape, strict=False)):
+        if len(index) > len(shape) or any(map(operator.ge, index, shape)):
             raise KeyError(ref)
         return name, index
 
@@ -72,24 +74,47 @@ class Trace:
                 yield ".".join((name, *map(str, index)))
 
 
-def run(steps: Sequence[Step], given: Mapping[str, Array], patch: Patch | None = None, **about: object) -> Trace:
-    """Run the steps over the given values; `about` goes into the trace (run, tokens, vocabulary).
+def run(
+    steps: Sequence[Step],
+    given: Mapping[str, Array],
+    patch: Patch | None = None,
+    *,
+    run: str = "main",
+    tokens: tuple[str, ...] = (),
+    vocabulary: tuple[str, ...] = (),
+) -> Trace:
+    """Run the steps over the given values; the run's name, tokens and vocabulary go into the trace as they are.
 
     A patch gives a number (fills the value), the name of another value, or `NAME.T` for it transposed.
     Raises KeyError when a patch or an input names nothing, ValueError when a replacement has another shape.
     """
     patch = patch or {}
-    unknown = [name for name in patch if name not in {step.name for step in steps}]
-    if unknown:
-        raise KeyError(unknown[0])
-    trace = Trace(steps={step.name: step for step in steps}, values={}, patch=patch, **about)  # type: ignore[arg-type]
-    values: dict[str, Array] = trace.values  # type: ignore[assignment]
+    by_name = {step.name: step for step in steps}
+    for name in patch:
+        if name not in by_name:
+            raise KeyError(name)
+    values: dict[str, Array] = {}
+    trace = Trace(run, by_name, values, patch, tokens, vocabulary)
+    _fill(values, trace, steps, given)
+    return trace
+
+
+def extended(trace: Trace, steps: Sequence[Step], given: Mapping[str, Array]) -> Trace:
+    """The trace with more steps run on its values, for figures that are derived from a finished run."""
+    values = {**trace.values, **given}
+    more = replace(trace, steps={**trace.steps, **{step.name: step for step in steps}}, values=values)
+    _fill(values, more, steps, given)
+    return more
+
+
+def _fill(values: dict[str, Array], trace: Trace, steps: Sequence[Step], given: Mapping[str, Array]) -> None:
+    """Run the steps one by one into `values`, which are the trace's own."""
     # Overflow gives infinity, which the pages show as such: no warning is due.
     with np.errstate(all="ignore"):
         for step in steps:
             value = given[step.name] if step.op == "given" else OPS[step.op](*(trace[ref] for ref in step.inputs))
-            values[step.name] = _replacement(patch[step.name], value, trace) if step.name in patch else value
-    return trace
+            patched = step.name in trace.patch
+            values[step.name] = _replacement(trace.patch[step.name], value, trace) if patched else np.asarray(value)
 
 
 def _replacement(new: float | str, old: Array, trace: Trace) -> Array:
@@ -99,5 +124,5 @@ def _replacement(new: float | str, old: Array, trace: Trace) -> Array:
     else:
         value = np.full(old.shape, float(new))
     if value.shape != old.shape:
-        raise ValueError(f"{new} has the shape {value.shape}, expected {old.shape}")
+        raise ValueError(f"{new} of the shape {value.shape} in place of {old.shape}")
     return value.copy()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 SPACE = "␣"
 
 
-class NoTokenFits(ValueError):
+class NoTokenFits(ValueError):  # noqa: N818 - the name says what happened
     """No vocabulary entry starts at `place` (0-based, in characters) of `text`, which is written with ␣."""
 
     def __init__(self, text: str, place: int) -> None:
@@ -34,7 +34,8 @@ def visible(text: str) -> str:
 def cuts(text: str, vocabulary: Sequence[str]) -> Iterator[Cut]:
     """Cut a text, token by token. Raises NoTokenFits."""
     text = visible(text)
-    longest_first = sorted(vocabulary, key=lambda token: (-len(token), token))
+    # An empty token fits everywhere and would never get on.
+    longest_first = sorted(filter(None, vocabulary), key=lambda token: (-len(token), token))
     place = 0
     while place < len(text):
         fits = tuple(token for token in longest_first if text.startswith(token, place))

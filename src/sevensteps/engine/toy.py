@@ -1,29 +1,26 @@
 """The toy: one GPT-2 block small enough to work by hand, and its named runs."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from sevensteps.engine.faults import InputError
-from sevensteps.engine.forward import forward_steps
+from sevensteps.engine.forward import GIVEN, PER_HEAD, forward_steps
 from sevensteps.engine.ops import Array
 from sevensteps.engine.sampling import generate
-from sevensteps.engine.steps import Patch, Step, Trace, run
+from sevensteps.engine.steps import Step, Trace, run
 from sevensteps.engine.tokenizer import detokenize
-from sevensteps.engine.toyfile import ACTIVATIONS, KEYS, RESERVED_RUNS, RUN_NAME, ToyReader, read_toml
+from sevensteps.engine.toyfile import ToyReader, read_toml
+from sevensteps.engine.toyruns import RunSpec as RunSpec
+from sevensteps.engine.toyruns import check_patch_names, read_runs
+from sevensteps.engine.toyweights import head_counts, read_weights
 
 END = "<|endoftext|>"
-
-
-@dataclass(frozen=True)
-class RunSpec:
-    """What a run starts from: ids (T,), the ids that follow them (T,), and the patch."""
-
-    ids: tuple[int, ...]
-    targets: tuple[int, ...]
-    patch: Patch
+ACTIVATIONS = ("relu", "gelu_tanh", "gelu_erf")
+KEYS = ("text", "next", "vocabulary", "layer_norm_eps", "activation", "tied", "weights")
 
 
 @dataclass(frozen=True)
@@ -42,7 +39,7 @@ class Toy:
 
     @property
     def positions(self) -> int:
-        return self.weights["W_pos"].shape[0]
+        return len(self.weights["W_pos"])
 
     def steps(self) -> list[Step]:
         return forward_steps(self.weights, self.heads, activation=self.activation)
@@ -71,7 +68,8 @@ class Toy:
 
     def logits_after(self, ids: list[int]) -> Array:
         """The last row's logits: ids -> (V,)."""
-        return self.trace("main", RunSpec(tuple(ids), tuple(ids), {}))["logits"][-1]
+        trace = self.trace("main", RunSpec(tuple(ids), tuple(ids), {}))
+        return trace[f"logits.{len(ids) - 1}"]
 
     def traces(self) -> dict[str, Trace]:
         """Every named run, and `generated`: the main text continued greedily to the end token or the last position."""
@@ -90,64 +88,63 @@ class Toy:
 def load_toy(path: Path, shown: str = "content/toy.toml") -> Toy:
     """Read a toy file. Raises InputError with every fault found; `shown` is the file's name in messages."""
     data = read_toml(path, shown)
-    reader = ToyReader(data, shown)
+    reader = ToyReader(shown)
     reader.keys(data, "", KEYS, ("runs",))
-    vocabulary = reader.vocabulary()
-    eps = reader.number("layer_norm_eps", data.get("layer_norm_eps", 0.0)) or 0.0
-    if eps < 0:
-        reader.fault("layer_norm_eps", eps, "0 or more")
-    if (activation := data.get("activation", "relu")) not in ACTIVATIONS:
-        reader.fault("activation", activation, f"one of {', '.join(ACTIVATIONS)}")
-    if not isinstance(tied := data.get("tied", False), bool):
-        reader.fault("tied", tied, "true or false")
-    weights = reader.weights(tied is True, len(vocabulary))
-    positions = len(weights["W_pos"]) if "W_pos" in weights else 0
-    runs = _runs(reader, vocabulary, positions)
-    toy = Toy(vocabulary, eps, str(activation), weights, runs)
+    # A faulty part is told and goes on as a harmless one, so that the parts behind it are checked too.
+    vocabulary = reader.vocabulary(data["vocabulary"]) if "vocabulary" in data else ()
+    eps, activation, tied = _settings(reader, data)
+    weights = read_weights(reader, data["weights"], tied, len(vocabulary)) if "weights" in data else {}
+    runs = read_runs(reader, data, vocabulary, len(weights["W_pos"]) if "W_pos" in weights else None)
+    toy = Toy(vocabulary, eps, activation, weights, runs)
+    if not any(fault.key.startswith("weights") for fault in reader.faults):
+        check_patch_names(reader, runs, toy.steps())
+    elif heads := max(head_counts(data.get("weights")).values(), default=0):
+        check_patch_names(reader, runs, _all_steps(heads))
     if not reader.faults:
-        _try_patches(reader, toy)
+        _check_values(reader, toy)
     if reader.faults:
         raise InputError(reader.faults)
     return toy
 
 
-def _runs(reader: ToyReader, vocabulary: tuple[str, ...], positions: int) -> dict[str, RunSpec]:
-    tables = reader.data.get("runs", {})
-    if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
-        reader.fault("runs", tables, "tables [runs.NAME]")
-        tables = {}
-    text, follows = reader.text(reader.data, "text"), reader.text(reader.data, "next")
-    specs = {}
-    for name, table in {"main": {}, **tables}.items():
-        prefix = "" if name == "main" and table == {} else f"runs.{name}."
-        if prefix and (name in RESERVED_RUNS or not RUN_NAME.fullmatch(name)):
-            reader.fault(f"runs.{name}", name, "a name of small letters, digits and _, other than main and generated")
-        reader.keys(table, prefix, (), ("text", "next", "patch"))
-        own_text = reader.text(table, "text", prefix) or text
-        own_next = reader.text(table, "next", prefix) or follows
-        patch = table.get("patch", {})
-        if not isinstance(patch, dict) or not all(isinstance(new, int | float | str) for new in patch.values()):
-            reader.fault(f"{prefix}patch", patch, "a table of NAME = a number or another value's name")
-            patch = {}
-        for key, new in patch.items():
-            if not isinstance(new, str):
-                reader.number(f"{prefix}patch.{key}", new)
-        if own_text and own_next and vocabulary:
-            where = prefix if "text" in table else ""
-            ids = reader.ids(f"{where}text", own_text, vocabulary, positions) if prefix == where else list(specs["main"].ids)
-            last = reader.next_id(f"{prefix if 'next' in table else ''}next", own_next, vocabulary)
-            specs[name] = RunSpec(tuple(ids), tuple((*ids[1:], last)), patch)
-    return specs
+def _settings(reader: ToyReader, data: Mapping[str, Any]) -> tuple[float, str, bool]:
+    """layer_norm_eps, activation and tied."""
+    eps = reader.number("layer_norm_eps", data["layer_norm_eps"]) if "layer_norm_eps" in data else None
+    if eps is not None and eps < 0:
+        reader.fault("layer_norm_eps", eps, "0 or more")
+    activation, tied = data.get("activation", ACTIVATIONS[0]), data.get("tied", False)
+    if activation not in ACTIVATIONS:
+        reader.fault("activation", activation, f"one of {', '.join(ACTIVATIONS)}")
+    if not isinstance(tied, bool):
+        reader.fault("tied", tied, "true or false")
+    return eps or 0.0, activation if activation in ACTIVATIONS else ACTIVATIONS[0], tied is True
 
 
-def _try_patches(reader: ToyReader, toy: Toy) -> None:
+def _all_steps(heads: int) -> list[Step]:
+    """The steps of a toy with every optional part."""
+    names = [f"{name}.{h}" for name in PER_HEAD for h in range(heads)]
+    return forward_steps([*(name for name in GIVEN if name not in PER_HEAD), *names], heads)
+
+
+def _check_values(reader: ToyReader, toy: Toy) -> None:
+    """Run everything: replacements have the shape of what they replace, and 0/0 or ∞ − ∞ occurs nowhere."""
     for name, spec in toy.runs.items():
-        try:
-            toy.trace(name, spec)
-        except KeyError as error:
-            reader.fault(f"runs.{name}.patch", error.args[0], "the name of a value of the forward pass, made before it")
-        except ValueError as error:
-            reader.fault(f"runs.{name}.patch", str(error), "a value of the same shape")
+        for replaced, new in spec.patch.items():
+            try:
+                toy.trace(name, replace(spec, patch={replaced: new}))
+            except (KeyError, ValueError) as error:
+                expected = f"a number, or a value of the shape of {replaced}"
+                reader.told(f"runs.{name}.patch.{replaced}", str(error.args[0]), expected)
+    if reader.faults:
+        return
+    for name, trace in toy.traces().items():
+        undefined = next((value for value, array in trace.values.items() if np.isnan(array).any()), None)
+        if undefined:
+            key = f"runs.{name}.patch" if trace.patch else "weights"
+            expected = "numbers only (smaller weights, or a larger layer_norm_eps)"
+            reader.told(key, f"0/0 or ∞ − ∞ in {undefined} of the run {name}", expected)
+            if not trace.patch:
+                return  # the other runs would say the same again
 
 
 def text_of(trace: Trace) -> str:

@@ -7,58 +7,53 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from sevensteps.engine.faults import Fault, InputError
-from sevensteps.engine.forward import GIVEN, PER_HEAD
-from sevensteps.engine.ops import Array
 from sevensteps.engine.tokenizer import NoTokenFits, tokenize, visible
 
-ACTIVATIONS = ("relu", "gelu_tanh", "gelu_erf")
-KEYS = ("text", "next", "vocabulary", "layer_norm_eps", "activation", "tied", "weights")
-OPTIONAL_WEIGHTS = tuple(name for name in GIVEN if name.startswith(("ln", "b_")) and name not in ("b_in", "b_out"))
-RUN_NAME = re.compile(r"[a-z][a-z0-9_]*")
-RESERVED_RUNS = ("main", "generated")
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def read_toml(path: Path, shown: str) -> dict[str, Any]:
-    """A TOML file as a dictionary. Raises InputError when it is missing, not UTF-8 or not TOML."""
+    """A TOML file as a dictionary. Raises InputError when it cannot be read, is not UTF-8 or is not TOML."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))  # some Windows editors put a mark in front
     except FileNotFoundError:
-        raise InputError([Fault(shown, "(file)", "nothing", "a TOML file")]) from None
+        found, expected = "nothing", "a TOML file"
+    except OSError as error:
+        found, expected = error.strerror or type(error).__name__, "a file that can be read"
     except UnicodeDecodeError as error:
-        raise InputError([Fault(shown, "(file)", f"a byte that is not UTF-8 at {error.start}", "UTF-8 text")]) from None
+        found, expected = f"a byte that is not UTF-8 at {error.start}", "UTF-8 text"
+    except RecursionError:
+        found, expected = "lists or tables nested too deep", "lists of rows of numbers"
     except tomllib.TOMLDecodeError as error:
-        raise InputError([Fault(shown, "(file)", str(error), "TOML")]) from None
+        found, expected = str(error), "TOML"
+    except ValueError:  # Python's own limit on the digits of an integer
+        found, expected = "an integer of thousands of digits", "finite numbers"
+    raise InputError([Fault(shown, "(file)", found, expected)])
 
 
 class ToyReader:
-    """Checks the parts of one toy file and collects its faults in `faults`."""
+    """Checks values of one toy file and collects their faults in `faults`. A faulty value comes back as None."""
 
-    def __init__(self, data: Mapping[str, Any], file: str) -> None:
-        self.data, self.file = data, file
+    def __init__(self, file: str) -> None:
+        self.file = file
         self.faults: list[Fault] = []
 
     def fault(self, key: str, found: object, expected: str) -> None:
-        text = repr(found) if isinstance(found, str) else str(found)
-        self.faults.append(Fault(self.file, key, text if len(text) < 80 else text[:77] + "...", expected))
+        self.told(key, _shown(found), expected)
+
+    def told(self, key: str, found: str, expected: str) -> None:
+        """A fault whose `found` is a description, not the value itself."""
+        self.faults.append(Fault(self.file, key if key.isprintable() else repr(key), found, expected))
 
     def keys(self, table: Mapping[str, Any], prefix: str, needed: tuple[str, ...], allowed: tuple[str, ...]) -> None:
         """Every needed key is there and no other than the allowed ones."""
         for key in table:
             if key not in needed and key not in allowed:
-                self.fault(prefix + key, "an unknown key", f"one of {', '.join((*needed, *allowed))}")
+                self.told(prefix + key, "an unknown key", f"one of {', '.join((*needed, *allowed))}")
         for key in needed:
             if key not in table:
-                self.fault(prefix + key, "nothing", "this key")
-
-    def text(self, table: Mapping[str, Any], key: str, prefix: str = "") -> str | None:
-        if key not in table:
-            return None
-        if isinstance(table[key], str) and table[key]:
-            return str(table[key])
-        return self.fault(prefix + key, table[key], "text, not empty")
+                self.told(prefix + key, "nothing", "this key")
 
     def number(self, key: str, found: object) -> float | None:
         """A finite number; `true` is not one, nor is an integer beyond float64."""
@@ -68,111 +63,83 @@ class ToyReader:
                     return float(found)
             except OverflowError:
                 pass
-        return self.fault(key, found, "a finite number")
+        self.fault(key, found, "a finite number")
+        return None
 
-    def vocabulary(self) -> tuple[str, ...]:
-        words = self.data.get("vocabulary", [])
-        if not isinstance(words, list) or not words:
-            if "vocabulary" in self.data:
-                self.fault("vocabulary", words, "a list of tokens")
-            return ()
-        first: dict[object, int] = {}
-        for n, word in enumerate(words):
-            if not isinstance(word, str) or not word:
-                self.fault(f"vocabulary[{n}]", word, "a token, not empty")
-            elif " " in word:
-                self.fault(f"vocabulary[{n}]", word, "the space written as ␣")
-            elif any(ord(character) < 32 for character in word):
-                self.fault(f"vocabulary[{n}]", word, "no control characters")
-            elif word in first:
-                self.fault(f"vocabulary[{n}]", word, f"a token that is not yet there (it is vocabulary[{first[word]}])")
-            first.setdefault(str(word), n)
-        return tuple(map(str, words))
-
-    def array(self, key: str, found: object, dimensions: int) -> Array | None:
-        """A list (1) or list of rows (2) of finite numbers, not ragged, not empty."""
-        before = len(self.faults)
-        rows = [found] if dimensions == 1 else found
-        if not isinstance(rows, list) or not rows or not all(isinstance(row, list) and row for row in rows):
-            return self.fault(key, found, "a list of numbers" if dimensions == 1 else "a list of rows of numbers")
-        for i, row in enumerate(rows):
-            where = key if dimensions == 1 else f"{key}[{i}]"
-            if len(row) != len(rows[0]):
-                self.fault(where, f"{len(row)} numbers", f"{len(rows[0])}, as in the first row")
-            for j, entry in enumerate(row):
-                self.number(f"{where}[{j}]", entry)
-        if len(self.faults) > before:
+    def numbers(self, key: str, found: object) -> list[float] | None:
+        """A list of finite numbers, not empty."""
+        if not isinstance(found, list) or not found:
+            self.fault(key, found, "a list of numbers")
             return None
-        return np.array(found, dtype=np.float64)
+        numbers = [self.number(f"{key}[{n}]", entry) for n, entry in enumerate(found)]
+        good = [number for number in numbers if number is not None]
+        return good if len(good) == len(found) else None
 
-    def weights(self, tied: bool, vocabulary: int) -> dict[str, Array]:
-        """All matrices by name, one entry a head (`W_Q.0`), shapes checked against one another."""
-        table = _flat(self.data.get("weights", {})) if isinstance(self.data.get("weights", {}), dict) else None
-        if table is None:
-            self.fault("weights", self.data["weights"], "a table of matrices")
-            return {}
-        if tied and "W_U" in table:
-            self.fault("weights.W_U", "a matrix", "none, since tied = true reads out through W_E")
-        needed = tuple(n for n in GIVEN if n not in OPTIONAL_WEIGHTS and not (n == "W_U" and tied))
-        self.keys(table, "weights.", needed, (*OPTIONAL_WEIGHTS, "W_U"))
-        arrays: dict[str, Array | None] = {}
-        for name, (_, _, _, axes) in GIVEN.items():
-            if name not in table:
-                continue
-            key, found = f"weights.{name}", table[name]
-            if name not in PER_HEAD:
-                arrays[name] = self.array(key, found, len(axes))
-            elif isinstance(found, list) and found:
-                arrays |= {f"{name}.{h}": self.array(f"{key}[{h}]", one, len(axes)) for h, one in enumerate(found)}
-            else:
-                self.fault(key, found, "a list with one entry a head")
-        good = {name: array for name, array in arrays.items() if array is not None}
-        if not self.faults:
-            self._shapes(good, vocabulary)
-        return good
+    def matrix(self, key: str, found: object) -> list[list[float]] | None:
+        """A list of rows of finite numbers, as many in each row."""
+        if not isinstance(found, list) or not found:
+            self.fault(key, found, "a list of rows of numbers")
+            return None
+        rows = [self.numbers(f"{key}[{n}]", row) for n, row in enumerate(found)]
+        lists = [row for row in found if isinstance(row, list) and row]
+        for n, row in enumerate(found):
+            if isinstance(row, list) and row and len(row) != len(lists[0]):
+                self.told(f"{key}[{n}]", f"{len(row)} numbers", f"{len(lists[0])}, as in the first row")
+        good = [row for row in rows if row is not None]
+        return good if len(good) == len(found) and len({*map(len, good)}) == 1 else None
 
-    def _shapes(self, weights: Mapping[str, Array], vocabulary: int) -> None:
-        heads = {kind: sum(name.startswith(kind + ".") for name in weights) for kind in PER_HEAD}
-        for kind, count in heads.items():
-            if count and count != heads["W_Q"]:
-                self.fault(f"weights.{kind}", f"{count} heads", f"{heads['W_Q']}, as in W_Q")
-        d_model, d_head = weights["W_Q.0"].shape
-        size = {
-            "token": vocabulary, "place": weights["W_pos"].shape[0], "dimension": weights["W_E"].shape[1],
-            "entry": d_head, "joined": d_head * heads["W_Q"], "unit": weights["W_in"].shape[1],
-        }  # fmt: skip
-        for name, array in weights.items():
-            base, dot, head = name.rpartition(".")
-            kind, key = (base, f"{base}[{head}]") if head.isdigit() else (name, name)
-            expected = tuple(size[axis] for axis in GIVEN[kind][3])
-            if array.shape != expected:
-                self.fault(f"weights.{key}", _shape(array.shape), f"{_shape(expected)} ({' × '.join(GIVEN[kind][3])})")
+    def vocabulary(self, found: object) -> tuple[str, ...]:
+        """The tokens, in id order. A token that is not text is kept as an empty one, so that the ids stay right."""
+        if not isinstance(found, list) or not found:
+            self.fault("vocabulary", found, "a list of tokens")
+            return ()
+        words = tuple(word if isinstance(word, str) else "" for word in found)
+        for n, word in enumerate(words):
+            key = f"vocabulary[{n}]"
+            if not word:
+                self.fault(key, found[n], "a token, not empty")
+            elif " " in word:
+                self.fault(key, word, "the space written as ␣")
+            elif CONTROL.search(word):
+                self.fault(key, word, "no control characters")
+            elif words.index(word) < n:
+                self.fault(key, word, f"a token that is not yet there (it is vocabulary[{words.index(word)}])")
+        return words
 
-    def ids(self, key: str, text: str, vocabulary: tuple[str, ...], positions: int) -> list[int]:
+    def ids(self, key: str, text: object, vocabulary: tuple[str, ...], positions: int | None) -> tuple[int, ...]:
+        """The ids of a text, at least one and at most `positions`; none where the text is faulty."""
+        if not isinstance(text, str) or not text:
+            self.fault(key, text, "text, not empty")
+            return ()
+        if not vocabulary:
+            return ()
         try:
-            ids = tokenize(text, vocabulary)
+            ids = tuple(tokenize(text, vocabulary))
         except NoTokenFits as error:
-            self.fault(key, error.text, f"a vocabulary entry that fits at character {error.place + 1}, "
-                       f"{error.text[error.place : error.place + 12]!r}")  # fmt: skip
-            return []
-        if positions and len(ids) > positions:
-            self.fault(key, f"{len(ids)} tokens", f"at most {positions}, the rows of W_pos")
+            place = f"character {error.place + 1}, {error.text[error.place : error.place + 12]!r}"
+            self.fault(key, error.text, f"a vocabulary entry that fits at {place}")
+            return ()
+        if positions is not None and len(ids) > positions:
+            self.told(key, f"{len(ids)} tokens", f"at most {positions}, the rows of W_pos")
         return ids
 
-    def next_id(self, key: str, token: str, vocabulary: tuple[str, ...]) -> int:
-        if visible(token) in vocabulary:
+    def next_id(self, key: str, token: object, vocabulary: tuple[str, ...]) -> int:
+        """The id of the token that follows a text; 0 where it is faulty."""
+        if not isinstance(token, str) or not token:
+            self.fault(key, token, "a token, not empty")
+        elif visible(token) in vocabulary:
             return vocabulary.index(visible(token))
-        self.fault(key, token, "a token of the vocabulary")
+        elif vocabulary:
+            self.fault(key, token, "a token of the vocabulary")
         return 0
 
 
-def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested tables as dotted keys: {ln1: {w: …}} -> {ln1.w: …}."""
-    flat: dict[str, Any] = {}
-    for key, entry in table.items():
-        flat |= _flat(entry, f"{prefix}{key}.") if isinstance(entry, dict) else {prefix + key: entry}
-    return flat
-
-
-def _shape(shape: tuple[int, ...]) -> str:
-    return " × ".join(map(str, shape)) + ("" if len(shape) > 1 else " numbers")
+def _shown(found: object) -> str:
+    """A value of the file as it is shown in a message, cut to 80 characters."""
+    if isinstance(found, bool):
+        return str(found).lower()  # as TOML writes it
+    try:
+        text = repr(found) if isinstance(found, str) else str(found)
+    except (ValueError, RecursionError):  # an integer or a nesting beyond what Python prints
+        return f"a value too long to show ({type(found).__name__})"
+    return text if len(text) <= 80 else text[:77] + "..."
