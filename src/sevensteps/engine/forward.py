@@ -157,7 +157,7 @@ def _head(prefix: str, h: int, weights: Collection[str]) -> list[Step]:
         Step(name("scaled"), "divide", (name("dots"), prefix + "attn.root_d_head"), f"s{n}", f"score of head {n}", 3,
              _PAIR),
         Step(name("scores"), "causal_mask", (name("scaled"),), f"m{n}", f"masked score of head {n}", 4, _PAIR),
-        Step(softmax_parts[0], "exp", (name("scores"),), f"es{n}", f"e to the score, head {n}", 3, _PAIR),
+        Step(softmax_parts[0], "exp", (name("scores"),), f"e^s{n}", f"e to the score, head {n}", 3, _PAIR),
         Step(softmax_parts[1], "row_sum", softmax_parts[:1], f"S{n}", f"sum of e to the score, head {n}", 3, _EACH),
         Step(name("pattern"), "softmax", (name("scores"),), f"A{n}", f"attention weight of head {n}", 3, _PAIR,
              softmax_parts),
@@ -187,13 +187,13 @@ def _readout(stream: str, weights: Collection[str]) -> list[Step]:
         *unembedding,
         *_layer_norm("ln_final", stream, weights, "", "f", 6),
         Step("logits", "linear", ("ln_final.normalized", "W_U"), "z", "logit", 6, _TOKEN),
-        Step("logits.exp", "exp", ("logits",), "ez", "e to the logit", 6, _TOKEN),
+        Step("logits.exp", "exp", ("logits",), "e^z", "e to the logit", 6, _TOKEN),
         Step("logits.exp_sum", "row_sum", ("logits.exp",), "Z", "sum of e to the logit", 6, _EACH),
         Step("probs", "softmax", ("logits",), "p", "probability", 6, _TOKEN, ("logits.exp", "logits.exp_sum")),
         Step("probs.target", "pick", ("probs", "targets"), "pt", "probability of the token that follows", 6, _EACH),
         Step("loss", "neg_log", ("probs.target",), "loss", "cross-entropy", 6, _EACH),
         Step("loss.mean", "row_mean", ("loss",), "L", "mean cross-entropy", 6),
-        Step("loss.uniform", "log", ("size.vocabulary",), "lnV", "loss of a uniform guess", 6),
+        Step("loss.uniform", "log", ("size.vocabulary",), "ln V", "loss of a uniform guess", 6),
     ]
 
 

@@ -1,0 +1,102 @@
+"""Where a number is: refs (`attention_off/probs.4.2`, 0-based) and how authors write them.
+
+Authors write a symbol or a name, with one item for each axis, counted as on the pages:
+`p[last,␣roof]`, `attention_off/p[5,top]`, `A1[last,3]`, `ln1.scale[2]`. On a position axis an item is a number from 1,
+`last`, `last-1`, or a token of the text (its first position); on the token axis a token of the vocabulary, `#id`, or
+`top` (the largest of the row); on any other axis a number from 1. Fewer items than axes name a whole row.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sevensteps.engine.ops import Array
+from sevensteps.engine.steps import Trace
+
+AUTHOR_REF = re.compile(r"(?:(?P<run>[a-z][a-z0-9_]*)/)?(?P<name>[^\[\]/]+)(?:\[(?P<items>.*)\])?", re.DOTALL)
+POSITION_AXES = ("position", "seen")
+
+
+class UnknownRef(LookupError):
+    """A ref or symbol names nothing that the toy has."""
+
+
+@dataclass(frozen=True)
+class Runs:
+    """All traces by name. A ref without a run means `main`."""
+
+    traces: Mapping[str, Trace]
+
+    def find(self, ref: str) -> tuple[Trace, str, tuple[int, ...]]:
+        """The trace, the value's name and the index of `[run/]name[.i[.j]]`. Raises UnknownRef."""
+        run, slash, rest = ref.rpartition("/")
+        try:
+            trace = self.traces[run if slash else "main"]
+            return trace, *trace.split(rest)
+        except KeyError:
+            raise UnknownRef(f"no value {ref!r}") from None
+
+    def __getitem__(self, ref: str) -> Array:
+        trace, name, index = self.find(ref)
+        return trace[".".join((name, *map(str, index)))]
+
+    def ref(self, written: str) -> str:
+        """The ref that an author's `symbol[items]` means. Raises UnknownRef, saying what is wrong."""
+        match = AUTHOR_REF.fullmatch(written.strip())
+        if match is None:
+            raise UnknownRef(f"{written!r} is not of the form [run/]symbol[item,item]")
+        run, items = match["run"], match["items"]
+        if (run or "main") not in self.traces:
+            raise UnknownRef(f"{written!r}: no run {run!r} (there are {', '.join(self.traces)})")
+        trace = self.traces[run or "main"]
+        name = _name(trace, match["name"])
+        parts = [name]
+        for axis, item in zip(_axes(trace, name, items), items.split(",") if items else (), strict=False):
+            try:
+                parts.append(str(_index(trace, ".".join(parts), axis, item.strip())))
+            except UnknownRef as error:
+                raise UnknownRef(f"{written!r}: {error}") from None
+        ref = ".".join(parts)
+        return f"{run}/{ref}" if run and run != "main" else ref
+
+
+def _name(trace: Trace, written: str) -> str:
+    if written in trace.steps:
+        return written
+    for step in trace.steps.values():
+        if step.symbol == written:
+            return step.name
+    raise UnknownRef(f"no symbol or name {written!r}")
+
+
+def _axes(trace: Trace, name: str, items: str | None) -> tuple[str, ...]:
+    axes = trace.steps[name].axes
+    if items and items.count(",") >= len(axes):
+        raise UnknownRef(f"{name}[{items}] has more items than {name} has axes ({', '.join(axes) or 'none'})")
+    return axes
+
+
+def _index(trace: Trace, row: str, axis: str, item: str) -> int:
+    size = trace[row].shape[0]
+    index = _written_index(trace, row, axis, item)
+    if not 0 <= index < size:
+        raise UnknownRef(f"{axis} {item} is not in 1 to {size}")
+    return index
+
+
+def _written_index(trace: Trace, row: str, axis: str, item: str) -> int:
+    if item == "top":
+        return int(trace[row].argmax())
+    if axis == "token":
+        if item.startswith("#") and item[1:].isdecimal():
+            return int(item[1:])
+        if item in trace.vocabulary:
+            return trace.vocabulary.index(item)
+        raise UnknownRef(f"no token {item!r} in the vocabulary")
+    if match := re.fullmatch(r"last(?:-(\d+))?", item):
+        return trace[row].shape[0] - 1 - int(match[1] or 0)
+    if item.isdecimal():
+        return int(item) - 1
+    if axis in POSITION_AXES and item in trace.tokens:
+        return trace.tokens.index(item)
+    raise UnknownRef(f"{axis} {item!r} is not a number from 1" + (" or a token of the text" * (axis in POSITION_AXES)))

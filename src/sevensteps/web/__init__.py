@@ -1,0 +1,1 @@
+"""From content and traces to a checked static site."""

@@ -1,0 +1,117 @@
+"""The marks that make a figure checkable: where it comes from, written into the HTML beside its digits."""
+
+import math
+import re
+from collections.abc import Callable
+from html import escape
+
+from sevensteps.engine.steps import Trace
+from sevensteps.explain import explain
+from sevensteps.expression import Number
+from sevensteps.refs import Runs
+from sevensteps.web.facts import Fact
+from sevensteps.web.printing import shown, with_places
+from sevensteps.web.worked import closing_places, formula
+
+#: Elements that carry a number: <data> in text, <mn> in MathML, <tspan> in SVG.
+TAGS = {"data": "value", "mn": "data-value", "tspan": "data-value"}
+
+
+def full(value: float) -> str:
+    """The value to its last digit, as both Python and JavaScript read it."""
+    if math.isfinite(value):
+        return repr(value).removesuffix(".0")
+    return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
+
+
+class Marks:
+    """Writes numbers, facts, tokens and worked lines as HTML. `origin` adds an attribute that says the source line."""
+
+    def __init__(self, runs: Runs, origin: Callable[[], str]) -> None:
+        self.runs, self.origin = runs, origin
+
+    def number(self, ref: str, tag: str = "data", places: int | None = None) -> str:
+        """A value of a trace by its ref. A worked line may ask for more places."""
+        value = float(self.runs[ref])
+        more = "" if places is None else f' data-places="{places}"'
+        text = shown(value) if places is None else with_places(value, places)
+        css = ' class="num"' if tag != "mn" else ""
+        attributes = f'{css} {TAGS[tag]}="{full(value)}" data-ref="{escape(ref)}"{more}{self.origin()}'
+        return f"<{tag}{attributes}>{escape(text)}</{tag}>"
+
+    def fact(self, key: str, fact: Fact, tag: str = "data") -> str:
+        css = ' class="num fact"' if tag != "mn" else ""
+        value = f'{TAGS[tag]}="{full(fact.value)}"'
+        return f'<{tag}{css} {value} data-fact="{escape(key)}"{self.origin()}>{fact.text}</{tag}>'
+
+    def worked(self, ref: str) -> str:
+        """A worked line: label = arithmetic = result. Only the label and the number where nothing is calculated."""
+        trace, name, index = self.runs.find(ref)
+        run = ref.partition("/")[0] + "/" if "/" in ref else ""
+        worked = explain(trace, name, index)
+        places = closing_places(worked)
+        left = f'<span class="label">{self.label(ref)}</span> = '
+        result = self.number(ref, places=places.result if places else None)
+        if worked.expression is None or isinstance(worked.expression, Number):
+            return self._line(ref, f"{left}{result}", "copy")
+
+        def operand(number: Number) -> str:
+            return self.number(run + number.ref, places=places.operands if places else None)
+
+        line = f"{left}{formula(worked.expression, operand, structure)} = {result}"
+        return self._line(ref, line, "line" if places else "open")
+
+    def _line(self, ref: str, html: str, kind: str) -> str:
+        return f'<span class="worked" data-worked="{escape(ref)}" data-kind="{kind}"{self.origin()}>{html}</span>'
+
+    def sentence(self, ref: str) -> str:
+        """What is done to get a number, in words."""
+        trace, name, index = self.runs.find(ref)
+        sentence = explain(trace, name, index).sentence
+        symbols = {step.symbol for step in trace.steps.values() if len(step.symbol) > 1 and step.symbol[-1].isdigit()}
+        return re.sub(r"\w+", lambda word: symbol(word[0]) if word[0] in symbols else escape(word[0]), sentence)
+
+    def label(self, ref: str) -> str:
+        """A number's symbol with its place in words: y, row 5, dimension 1."""
+        trace, name, index = self.runs.find(ref)
+        step = trace.steps[name]
+        places = [place(trace, axis, i) for axis, i in zip(step.axes, index, strict=False)]
+        return symbol(step.symbol or name) + (f"<sub>{', '.join(places)}</sub>" if places else "")
+
+
+def place(trace: Trace, axis: str, index: int) -> str:
+    """One item of an index as readers count it: positions from 1, tokens by name."""
+    if axis == "token":
+        return token(trace.vocabulary[index])
+    return structure(str(index + 1))
+
+
+def header(trace: Trace, axis: str, index: int) -> str:
+    """The heading of a row or column: the position's number and token, the token, or a number from 1."""
+    if axis in ("position", "seen"):
+        return f"{structure(str(index + 1))} {token(trace.tokens[index])}"
+    return place(trace, axis, index)
+
+
+def structure(text: str) -> str:
+    """Digits that count or name a part of the page or the model: no value of a trace, no fact."""
+    return f"<span data-structure>{escape(text)}</span>" if any(c.isdigit() for c in text) else escape(text)
+
+
+def token(text: str) -> str:
+    return f'<code class="token">{escape(text)}</code>'
+
+
+def symbol(text: str) -> str:
+    """A symbol as readers know it: W1 as W with an index, d_head likewise, e^z with z raised, ln V upright."""
+    if "^" in text:
+        base, _, power = text.partition("^")
+        return f"<var>{escape(base)}</var><sup>{symbol(power)}</sup>"
+    letter, tail = (text.partition("_")[0], text.partition("_")[2]) if "_" in text else _split_digits(text)
+    index = f"<sub>{structure(tail)}</sub>" if tail else ""
+    return f"<var>{escape(letter)}{index}</var>"
+
+
+def _split_digits(text: str) -> tuple[str, str]:
+    letter = text.rstrip("0123456789")
+    return letter, text[len(letter) :]

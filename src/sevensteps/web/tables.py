@@ -1,0 +1,132 @@
+"""Tables of values: named rows and columns, cells that know their ref, and notes where rounding shows."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from math import isfinite
+
+from sevensteps.engine.ops import most_likely_first
+from sevensteps.engine.steps import Step, Trace
+from sevensteps.explain import explain
+from sevensteps.expression import Number, evaluate, numbers
+from sevensteps.refs import Runs, UnknownRef
+from sevensteps.web.printing import MINUS, read, rounded, shown
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row: its heading as HTML, and a ref (None: an empty cell) for every column."""
+
+    heading: str
+    refs: tuple[str | None, ...]
+    marked: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """What the table macro draws. `corner` names what the rows and the columns count."""
+
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    foot: tuple[Row, ...] = ()
+    corner: str = ""
+    shades: Mapping[str, str] = field(default_factory=dict)
+
+    def refs(self) -> list[str]:
+        return [ref for row in (*self.rows, *self.foot) for ref in row.refs if ref is not None]
+
+
+@dataclass(frozen=True)
+class Note:
+    """A figure that the printed digits give, where it differs from the printed one: its ref and its text."""
+
+    ref: str
+    calculated: str
+
+
+def shades(runs: Runs, refs: Iterable[str]) -> dict[str, str]:
+    """For each ref a number from −1 to 1: the value over the largest magnitude among them."""
+    values = {ref: float(runs[ref]) for ref in refs}
+    largest = max((abs(v) for v in values.values() if isfinite(v)), default=0.0) or 1.0
+    return {ref: f"{v / largest:.2f}".replace("-0.00", "0.00") for ref, v in values.items() if isfinite(v)}
+
+
+def closing_notes(runs: Runs, refs: Sequence[str]) -> list[Note]:
+    """What the printed operands would give, for each cell that follows from others of the table.
+
+    Only where the printed result is more than one unit of its last digit away.
+    """
+    there = set(refs)
+    notes = []
+    for ref in refs:
+        calculated = from_printed(runs, ref, there)
+        if calculated is not None and abs(calculated - _printed(float(runs[ref]))) > Decimal("0.001"):
+            notes.append(Note(ref, decimal_text(calculated)))
+    return notes
+
+
+def from_printed(runs: Runs, ref: str, there: set[str]) -> Decimal | None:
+    """What a calculator gives for a cell from the printed cells of its table; None where it does not follow from them."""
+    trace, name, index = runs.find(ref)
+    run = ref.partition("/")[0] + "/" if "/" in ref else ""
+    expression = explain(trace, name, index).expression
+    if expression is None or isinstance(expression, Number) or not isfinite(float(runs[ref])):
+        return None
+    operands = list(numbers(expression))
+    if not all(run + number.ref in there and isfinite(number.value) for number in operands):
+        return None
+    calculated = evaluate(expression, lambda number: _printed(number.value))
+    return None if calculated.is_nan() else rounded(calculated, 3)
+
+
+def sum_notes(runs: Runs, refs: Sequence[str]) -> list[Note]:
+    """For each whole row of probabilities in the table, what its printed entries add up to, where that is not 1."""
+    there = set(refs)
+    rows = dict.fromkeys(ref.rpartition(".")[0] for ref in refs)
+    return [
+        Note(row, decimal_text(total))
+        for row in rows
+        if _is_distribution(runs, row, there) and (total := _printed_sum(runs, row)) != 1
+    ]
+
+
+def _is_distribution(runs: Runs, row: str, there: set[str]) -> bool:
+    try:
+        trace, name, index = runs.find(row)
+    except UnknownRef:
+        return False
+    values = trace.values[name][index]
+    return (
+        values.ndim == 1
+        and all(f"{row}.{k}" in there for k in range(values.size))
+        and is_share(trace, trace.steps[name])
+    )
+
+
+def is_share(trace: Trace, step: Step) -> bool:
+    """Whether a step's rows add up to 1: softmax, or entries divided by their own sum."""
+    if step.op != "divide":
+        return step.op == "softmax"
+    whole, by = step.inputs
+    total = trace.steps[trace.split(by)[0]]
+    return total.op == "row_sum" and total.inputs == (whole,)
+
+
+def _printed_sum(runs: Runs, row: str) -> Decimal:
+    return sum((_printed(float(v)) for v in runs[row]), Decimal(0))
+
+
+def _printed(value: float) -> Decimal:
+    """The number that the printed text says; <0.001 counts as 0, as a reader who adds up would take it."""
+    text = shown(value)
+    return Decimal(0) if text.startswith(("<", ">")) else read(text)
+
+
+def decimal_text(value: Decimal) -> str:
+    """A calculated figure in three places, with the pages' minus."""
+    return f"{rounded(value, 3):f}".replace("-", MINUS)
+
+
+def order(runs: Runs, ref: str) -> list[int]:
+    """Indices of a row from its largest entry to its smallest."""
+    return [int(k) for k in most_likely_first(runs[ref])]

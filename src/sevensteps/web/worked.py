@@ -1,0 +1,101 @@
+"""A worked line: the arithmetic behind a number, printed so that it closes exactly from its printed digits."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal, Overflow
+from math import inf, isfinite
+
+from sevensteps.explain import Worked
+from sevensteps.expression import Apply, Constant, Expression, Number, evaluate, numbers
+from sevensteps.web.printing import is_short, read, rounded, shown, with_places
+
+#: Three to six places are the rule. The rest is for toys with huge or tiny weights, so that they close too.
+OPERAND_PLACES = (3, 4, 5, 6, 8, 10, 12, 15)
+
+
+@dataclass(frozen=True)
+class Places:
+    """How many decimals a worked line prints; None for the result means the print rule."""
+
+    operands: int
+    result: int | None
+
+
+def closing_places(worked: Worked) -> Places | None:
+    """The fewest places with which a calculator, fed the printed operands, gives the printed result.
+
+    None when there is nothing to calculate: no expression, or a result or operand beyond the finite numbers (e to −∞
+    is fine: it is 0).
+    The result follows the print rule if it can; where the float lies a hair beside a tie (0.1125 held as
+    0.11249999…), it gets more places too.
+    """
+    expression, result = worked.expression, worked.result
+    if expression is None or not isfinite(result.value) or not all(n.value < inf for n in numbers(expression)):
+        return None
+    exact = [_calculated(expression, places) for places in OPERAND_PLACES]
+    for result_places in (None, 4, 5, 6, 9, 12):
+        for places, calculated in zip(OPERAND_PLACES, exact, strict=True):
+            if (result_places or 0) <= places and _closes(calculated, result.value, result_places):
+                return Places(places, result_places)
+    return None
+
+
+def _calculated(expression: Expression, places: int) -> Decimal:
+    try:
+        return evaluate(expression, lambda number: read(operand(number, places)))
+    except Overflow:
+        return Decimal("NaN")
+
+
+def _closes(calculated: Decimal, result: float, places: int | None) -> bool:
+    if calculated.is_nan():
+        return False
+    if places is None and not is_short(result) and abs(result) < 0.0005:
+        # The printed result is <0.001. A calculator shows less than that, too, on the same side of 0; it may show
+        # 0 itself, where terms cancel that do so only almost in binary.
+        return abs(calculated) < Decimal("0.001") and calculated * Decimal(result) >= 0
+    printed = read(shown(result) if places is None else with_places(result, places))
+    return rounded(calculated, max(places or 3, -int(printed.as_tuple().exponent))) == printed
+
+
+def operand(number: Number, places: int) -> str:
+    """An operand as a worked line prints it: by the print rule at three places, but never as <0.001."""
+    return with_places(number.value, places)
+
+
+def formula(expression: Expression, number: Callable[[Number], str], constant: Callable[[str], str]) -> str:
+    """The expression as HTML, from left to right, in brackets where a calculator needs them."""
+
+    def bracketed(operand: Expression, loose: tuple[str, ...]) -> str:
+        html = write(operand)
+        negative = isinstance(operand, Number) and operand.value < 0
+        return f"({html})" if negative or (isinstance(operand, Apply) and operand.operator in loose) else html
+
+    def write(expression: Expression) -> str:
+        if isinstance(expression, Number):
+            return number(expression)
+        if isinstance(expression, Constant):
+            return constant(expression.text)
+        sign, operands = expression.operator, expression.operands
+        if sign in _BETWEEN:
+            # A negative first term of a sum needs no bracket: −0.5 + 1.
+            first = write(operands[0]) if sign in "+−" else bracketed(operands[0], _BETWEEN[sign])
+            rest = [bracketed(operand, _BETWEEN[sign] + _NOT_SECOND.get(sign, ())) for operand in operands[1:]]
+            return f" {sign} ".join((first, *rest))
+        if sign in _POWERS:
+            return f"{bracketed(operands[0], _ANY)}<sup>{constant(_POWERS[sign])}</sup>"
+        if sign == "exp":
+            return f"e<sup>{write(operands[0])}</sup>"
+        if sign == "negate":
+            return "−" + bracketed(operands[0], ("+", "−"))
+        return f"{_NAMES[sign]}({', '.join(map(write, operands))})"
+
+    return write(expression)
+
+
+#: Infix operators, and what is put in brackets around them.
+_BETWEEN = {"+": (), "−": (), "×": ("+", "−", "negate"), "/": ("+", "−", "negate")}
+_NOT_SECOND = {"−": ("+", "−"), "/": ("×", "/")}
+_ANY = ("+", "−", "×", "/", "negate", "exp")
+_POWERS = {"square": "2", "cube": "3"}
+_NAMES = {"root": "√", "ln": "ln", "tanh": "tanh", "erf": "erf", "max": "max"}
