@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sevensteps.engine.ops import Array
-from sevensteps.refs import Runs, UnknownRef
+from sevensteps.refs import Runs, UnknownRefError
 
 RELATIONS: dict[str, Callable[[float, float], bool]] = {
     "=": operator.eq,
@@ -37,18 +37,18 @@ _ROW_FUNCTIONS: dict[str, Callable[[Array], float]] = {
 }
 
 
-class BadClaim(ValueError):
+class BadClaimError(ValueError):
     """A condition that cannot be read."""
 
 
 def compile_claim(written: str, runs: Runs) -> str:
-    """The condition with every symbol as a ref and every token as its id. Raises BadClaim, UnknownRef."""
+    """The condition with every symbol as a ref and every token as its id. Raises BadClaimError, UnknownRefError."""
     relations = [f"{_compile(a, runs)} {sign} {_compile(b, runs)}" for a, sign, b in _relations(written)]
     return " and ".join(relations)
 
 
 def holds(compiled: str, runs: Runs) -> bool:
-    """Whether a compiled condition is true of the traces. Raises BadClaim, UnknownRef."""
+    """Whether a compiled condition is true of the traces. Raises BadClaimError, UnknownRefError."""
     return all(RELATIONS[sign](_value(a, runs), _value(b, runs)) for a, sign, b in _relations(compiled))
 
 
@@ -57,7 +57,7 @@ def _relations(text: str) -> list[tuple[str, str, str]]:
     for part in text.split(" and "):
         match = _RELATION.fullmatch(part.strip())
         if match is None:
-            raise BadClaim(f"{part.strip()!r} is not of the form TERM {' '.join(RELATIONS)} TERM")
+            raise BadClaimError(f"{part.strip()!r} is not of the form TERM {' '.join(RELATIONS)} TERM")
         parts.append((match[1], match[2], match[3]))
     return parts
 
@@ -86,11 +86,11 @@ def _value(term: str, runs: Runs) -> float:
 
 def _row(runs: Runs, ref: str) -> Array:
     if runs[ref].ndim != 1:
-        raise UnknownRef(f"{ref!r} is not a row")
+        raise UnknownRefError(f"{ref!r} is not a row")
     return np.asarray(runs[ref])
 
 
 def _single(runs: Runs, ref: str) -> float:
     if runs[ref].ndim != 0:
-        raise UnknownRef(f"{ref!r} is not a single number")
+        raise UnknownRefError(f"{ref!r} is not a single number")
     return float(runs[ref])

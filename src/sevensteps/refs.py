@@ -17,7 +17,7 @@ AUTHOR_REF = re.compile(r"(?:(?P<run>[a-z][a-z0-9_]*)/)?(?P<name>[^\[\]/]+)(?:\[
 POSITION_AXES = ("position", "seen")
 
 
-class UnknownRef(LookupError):
+class UnknownRefError(LookupError):
     """A ref or symbol names nothing that the toy has."""
 
 
@@ -28,34 +28,34 @@ class Runs:
     traces: Mapping[str, Trace]
 
     def find(self, ref: str) -> tuple[Trace, str, tuple[int, ...]]:
-        """The trace, the value's name and the index of `[run/]name[.i[.j]]`. Raises UnknownRef."""
+        """The trace, the value's name and the index of `[run/]name[.i[.j]]`. Raises UnknownRefError."""
         run, slash, rest = ref.rpartition("/")
         try:
             trace = self.traces[run if slash else "main"]
             return trace, *trace.split(rest)
         except KeyError:
-            raise UnknownRef(f"no value {ref!r}") from None
+            raise UnknownRefError(f"no value {ref!r}") from None
 
     def __getitem__(self, ref: str) -> Array:
         trace, name, index = self.find(ref)
         return trace[".".join((name, *map(str, index)))]
 
     def ref(self, written: str) -> str:
-        """The ref that an author's `symbol[items]` means. Raises UnknownRef, saying what is wrong."""
+        """The ref that an author's `symbol[items]` means. Raises UnknownRefError, saying what is wrong."""
         match = AUTHOR_REF.fullmatch(written.strip())
         if match is None:
-            raise UnknownRef(f"{written!r} is not of the form [run/]symbol[item,item]")
+            raise UnknownRefError(f"{written!r} is not of the form [run/]symbol[item,item]")
         run, items = match["run"], match["items"]
         if (run or "main") not in self.traces:
-            raise UnknownRef(f"{written!r}: no run {run!r} (there are {', '.join(self.traces)})")
+            raise UnknownRefError(f"{written!r}: no run {run!r} (there are {', '.join(self.traces)})")
         trace = self.traces[run or "main"]
         name = _name(trace, match["name"])
         parts = [name]
         for axis, item in zip(_axes(trace, name, items), items.split(",") if items else (), strict=False):
             try:
                 parts.append(str(_index(trace, ".".join(parts), axis, item.strip())))
-            except UnknownRef as error:
-                raise UnknownRef(f"{written!r}: {error}") from None
+            except UnknownRefError as error:
+                raise UnknownRefError(f"{written!r}: {error}") from None
         ref = ".".join(parts)
         return f"{run}/{ref}" if run and run != "main" else ref
 
@@ -66,21 +66,21 @@ def _name(trace: Trace, written: str) -> str:
     for step in trace.steps.values():
         if step.symbol == written:
             return step.name
-    raise UnknownRef(f"no symbol or name {written!r}")
+    raise UnknownRefError(f"no symbol or name {written!r}")
 
 
 def _axes(trace: Trace, name: str, items: str | None) -> tuple[str, ...]:
     axes = trace.steps[name].axes
     if items and items.count(",") >= len(axes):
-        raise UnknownRef(f"{name}[{items}] has more items than {name} has axes ({', '.join(axes) or 'none'})")
+        raise UnknownRefError(f"{name}[{items}] has more items than {name} has axes ({', '.join(axes) or 'none'})")
     return axes
 
 
 def _index(trace: Trace, row: str, axis: str, item: str) -> int:
-    size = trace[row].shape[0]
+    size: int = trace[row].shape[0]
     index = _written_index(trace, row, axis, item)
     if not 0 <= index < size:
-        raise UnknownRef(f"{axis} {item} is not in 1 to {size}")
+        raise UnknownRefError(f"{axis} {item} is not in 1 to {size}")
     return index
 
 
@@ -92,11 +92,13 @@ def _written_index(trace: Trace, row: str, axis: str, item: str) -> int:
             return int(item[1:])
         if item in trace.vocabulary:
             return trace.vocabulary.index(item)
-        raise UnknownRef(f"no token {item!r} in the vocabulary")
+        raise UnknownRefError(f"no token {item!r} in the vocabulary")
     if match := re.fullmatch(r"last(?:-(\d+))?", item):
-        return trace[row].shape[0] - 1 - int(match[1] or 0)
+        return int(trace[row].shape[0]) - 1 - int(match[1] or 0)
     if item.isdecimal():
         return int(item) - 1
     if axis in POSITION_AXES and item in trace.tokens:
         return trace.tokens.index(item)
-    raise UnknownRef(f"{axis} {item!r} is not a number from 1" + (" or a token of the text" * (axis in POSITION_AXES)))
+    raise UnknownRefError(
+        f"{axis} {item!r} is not a number from 1" + (" or a token of the text" * (axis in POSITION_AXES))
+    )

@@ -1,14 +1,14 @@
 """Named figures that follow from a run but are no part of the forward pass: `derived.toml`.
 
-    [constants.temperature_low]
-    value = 0.5
-    symbol = "T"
-    title = "a low temperature"
+[constants.temperature_low]
+value = 0.5
+symbol = "T"
+title = "a low temperature"
 
-    [derived.share_of_places]
-    op = "total"
-    inputs = ["p[last,␣roof]", "p[last,␣wall]"]
-    title = "probability of the four places together"
+[derived.share_of_places]
+op = "total"
+inputs = ["p[last,␣roof]", "p[last,␣wall]"]
+title = "probability of the four places together"
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from sevensteps.engine.faults import Fault, InputError
 from sevensteps.engine.ops import OPS, Array
 from sevensteps.engine.steps import Step, Trace, extended
 from sevensteps.engine.toyfile import read_toml
-from sevensteps.refs import Runs, UnknownRef
+from sevensteps.refs import Runs, UnknownRefError
 
 KEYS = {"op", "inputs", "run", "symbol", "title", "page", "axes"}
 
@@ -29,7 +29,9 @@ KEYS = {"op", "inputs", "run", "symbol", "title", "page", "axes"}
 def add_derived(traces: Mapping[str, Trace], path: Path, shown: str = "content/derived.toml") -> Runs:
     """The traces with all derived values. Raises InputError with every fault."""
     table = read_toml(path, shown)
-    faults = [Fault(shown, key, "an unknown key", "constants or derived") for key in set(table) - {"constants", "derived"}]
+    faults = [
+        Fault(shown, key, "an unknown key", "constants or derived") for key in set(table) - {"constants", "derived"}
+    ]
     constants: dict[str, Array] = {}
     steps = []
     for name, entry in table.get("constants", {}).items():
@@ -43,8 +45,10 @@ def add_derived(traces: Mapping[str, Trace], path: Path, shown: str = "content/d
         run = entry.get("run", "main")
         try:
             all_traces[run] = extended(all_traces[run], [_step(name, entry, all_traces)], {})
-        except (UnknownRef, KeyError, ValueError, TypeError) as error:
-            faults.append(Fault(shown, f"derived.{name}", str(error.args[0] if error.args else error), "an op of known values"))
+        except (UnknownRefError, KeyError, ValueError, TypeError) as error:
+            faults.append(
+                Fault(shown, f"derived.{name}", str(error.args[0] if error.args else error), "an op of known values")
+            )
     if faults:
         raise InputError(faults)
     return Runs(all_traces)
@@ -59,4 +63,6 @@ def _step(name: str, entry: Mapping[str, Any], traces: Mapping[str, Trace]) -> S
     # Inputs are written without their run: they belong to the same one.
     refs = [Runs(traces).ref(f"{run}/{written}").removeprefix(f"{run}/") for written in entry["inputs"]]
     axes = tuple(entry.get("axes", ()))
-    return Step(name, entry["op"], tuple(refs), entry.get("symbol", ""), entry.get("title", ""), entry.get("page", 0), axes)
+    return Step(
+        name, entry["op"], tuple(refs), entry.get("symbol", ""), entry.get("title", ""), entry.get("page", 0), axes
+    )

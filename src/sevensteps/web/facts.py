@@ -50,8 +50,10 @@ def _problem(entry: Any, facts: Mapping[str, Fact]) -> tuple[str, str] | None:
         return "no source", "a source"
     if [key in entry for key in ("value", "product", "sum")].count(True) != 1:
         return ", ".join(entry), "one of value, product, sum"
-    unknown = [part for part in entry.get("product", entry.get("sum", [])) if not _known(part, facts)]
-    if unknown:
+    operands = entry.get("product", entry.get("sum", []))
+    if not isinstance(operands, list):
+        return repr(operands), "a list of numbers and facts"
+    if unknown := [part for part in operands if not _known(part, facts)]:
         return repr(unknown[0]), "a number or a fact defined above"
     if "value" in entry and not _is_number(entry["value"]):
         return repr(entry["value"]), "a finite number"
@@ -61,7 +63,8 @@ def _problem(entry: Any, facts: Mapping[str, Fact]) -> tuple[str, str] | None:
 def _value(entry: Mapping[str, Any], facts: Mapping[str, Fact]) -> float:
     if "value" in entry:
         return entry["value"]  # type: ignore[no-any-return]
-    parts = [facts[part].value if isinstance(part, str) else part for part in entry.get("product", entry.get("sum"))]
+    operands = entry["product"] if "product" in entry else entry["sum"]
+    parts = [facts[part].value if isinstance(part, str) else part for part in operands]
     result = math.prod(parts) if "product" in entry else math.fsum(parts)
     return int(result) if result == int(result) else result
 

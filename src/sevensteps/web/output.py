@@ -33,7 +33,10 @@ def write_site(output: Path, files: Mapping[str, bytes]) -> None:
         output.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{output.name}-", dir=output.parent) as scratch:
             fresh, old = Path(scratch, "fresh"), Path(scratch, "old")
-            for name, content in {**files, MARKER: b"Built by Seven Steps. A new build replaces this folder.\n"}.items():
+            for name, content in {
+                **files,
+                MARKER: b"Built by Seven Steps. A new build replaces this folder.\n",
+            }.items():
                 target = fresh / name
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(content)

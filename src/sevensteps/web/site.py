@@ -3,9 +3,9 @@
 import tomllib
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError, TemplateSyntaxError
 from markupsafe import Markup
@@ -14,18 +14,18 @@ from sevensteps.engine.faults import Fault, InputError
 from sevensteps.engine.toy import load_toy
 from sevensteps.engine.toyfile import read_toml
 from sevensteps.refs import Runs
-from sevensteps.web.author import Author, Broken, Page
+from sevensteps.web.calls import all_boxes, all_calls
 from sevensteps.web.derived import add_derived
+from sevensteps.web.desk import Broken, Desk, Page
 from sevensteps.web.facts import Fact, load_facts
 from sevensteps.web.formulas import Formulas
 
+Loaded = TypeVar("Loaded")
 LANGUAGE = "en"
 STEPS = (
     "1-tokens", "2-embeddings", "3-query-key-value", "4-mask-and-heads", "5-block", "6-output", "7-generation",
 )  # fmt: skip
 PAGES = ("index", *STEPS, "glossary", "404")
-#: Template files whose macros content may call.
-MACROS = ("boxes.html", "pictures.html")
 
 
 @dataclass(frozen=True)
@@ -42,31 +42,33 @@ class Sources:
 class Site:
     """The finished files, and the claims that these weights break."""
 
-    files: dict[str, bytes] = field(default_factory=dict)
-    broken: list[Broken] = field(default_factory=list)
+    files: dict[str, bytes]
+    broken: list[Broken]
 
 
 def load_sources(root: Path) -> Sources:
     """Read toy, derived figures, facts and site data. Raises InputError with all their faults at once."""
-    faults: list[Fault] = []
-
-    def attempt(load: Callable[[], Any]) -> Any:
-        try:
-            return load()
-        except InputError as error:
-            faults.extend(error.faults)
-
     content = root / "content"
-    toy = attempt(lambda: load_toy(content / "toy.toml"))
-    facts = attempt(lambda: load_facts(content / "facts.toml"))
-    site = attempt(lambda: read_toml(content / "site.toml", "content/site.toml"))
-    for slug in PAGES:
-        if not (content / LANGUAGE / f"{slug}.md").is_file():
-            faults.append(Fault(f"content/{LANGUAGE}/{slug}.md", "(file)", "nothing", "a content page"))
-    runs = attempt(lambda: add_derived(toy.traces(), content / "derived.toml")) if toy else None
-    if faults:
+    faults = [
+        Fault(f"content/{LANGUAGE}/{slug}.md", "(file)", "nothing", "a content page")
+        for slug in PAGES
+        if not (content / LANGUAGE / f"{slug}.md").is_file()
+    ]
+    toy = _attempt(faults, lambda: load_toy(content / "toy.toml"))
+    facts = _attempt(faults, lambda: load_facts(content / "facts.toml"))
+    site = _attempt(faults, lambda: read_toml(content / "site.toml", "content/site.toml"))
+    runs = _attempt(faults, lambda: add_derived(toy.traces(), content / "derived.toml")) if toy else None
+    if faults or runs is None:
         raise InputError(faults)
-    return Sources(root, runs, facts, site)
+    return Sources(root, runs, facts or {}, site or {})
+
+
+def _attempt(faults: list[Fault], load: Callable[[], Loaded]) -> Loaded | None:
+    try:
+        return load()
+    except InputError as error:
+        faults.extend(error.faults)
+        return None
 
 
 def render(sources: Sources, lines: bool = False) -> Site:
@@ -75,22 +77,15 @@ def render(sources: Sources, lines: bool = False) -> Site:
     Raises InputError with every fault of every content page.
     """
     env = environment(sources.root)
-    author = Author(env, sources.root, sources.runs, sources.facts, lines)
-    env.globals.update(author.functions(), site=sources.site, steps=STEPS)
-    for file in MACROS:
-        for name in vars(env.get_template(file).module):
-            if not name.startswith("_") and name not in env.globals:
-                env.globals[name] = author.box(name)
-    site = Site()
-    heads = {slug: front_matter(sources.root, slug, author.faults) for slug in PAGES}
-    for slug, (head, source) in heads.items():
-        html = _page(author, slug, head, source, heads)
-        site.files[f"{slug}.html"] = html.encode()
-    if author.faults:
-        raise InputError(author.faults)
+    desk = Desk(env, sources.root, sources.runs, sources.facts, lines)
+    env.globals.update(all_calls(desk), site=sources.site, steps=STEPS)
+    env.globals.update(all_boxes(desk, env.globals))
+    heads = {slug: front_matter(sources.root, slug, desk.faults) for slug in PAGES}
+    site = Site({f"{slug}.html": _page(desk, slug, heads).encode() for slug in PAGES}, desk.broken)
+    if desk.faults:
+        raise InputError(desk.faults)
     site.files |= _static(sources.root)
     site.files["sitemap.xml"] = env.get_template("sitemap.xml").render(pages=PAGES).encode()
-    site.broken = author.broken
     return site
 
 
@@ -120,34 +115,35 @@ def front_matter(root: Path, slug: str, faults: list[Fault]) -> tuple[dict[str, 
     return data, "\n" * (head.count("\n") + 2) + body
 
 
-def _page(author: Author, slug: str, head: dict[str, Any], source: str, heads: dict[str, Any]) -> str:
-    page = author.page = Page(slug, f"content/{LANGUAGE}/{slug}.md")
-    page.formulas = Formulas(source, page.file)
-    author.faults += page.formulas.faults
-    body = page.stash.html(_content(author, page))
-    step = STEPS.index(slug) + 1 if slug in STEPS else 0
-    layout = author.env.get_template("layout.html")
-    html = layout.render(
-        page=page, head=head, body=Markup(body), step=step, language=LANGUAGE,
+def _page(desk: Desk, slug: str, heads: dict[str, tuple[dict[str, Any], str]]) -> str:
+    head, source = heads[slug]
+    file = f"content/{LANGUAGE}/{slug}.md"
+    page = desk.page = Page(slug, file, Formulas(source, file))
+    desk.faults += page.formulas.faults
+    body = page.stash.html(_content(desk))
+    html = desk.env.get_template("layout.html").render(
+        page=page, head=head, body=Markup(body), step=STEPS.index(slug) + 1 if slug in STEPS else 0, language=LANGUAGE,
         titles={name: heads[name][0]["title"] for name in heads},
     )  # fmt: skip
     return page.stash.restore(html)
 
 
-def _content(author: Author, page: Page) -> str:
+def _content(desk: Desk) -> str:
     """The page's Markdown, every Jinja call carried out. What stops the rendering becomes a fault with its line."""
-    assert page.formulas is not None  # set by the caller
-    env = author.env
+    env, page = desk.env, desk.page
+    expected = "a call that content/README.md describes"
     try:
         code = env.compile(page.formulas.source, page.file, page.file)
         template = env.template_class.from_code(env, code, env.make_globals(None))
         return template.render()
     except TemplateSyntaxError as error:
-        author.faults.append(Fault(f"{error.filename or page.file}:{error.lineno}", "content", str(error.message), "Jinja"))
+        desk.faults.append(
+            Fault(f"{error.filename or page.file}:{error.lineno}", "content", str(error.message), expected)
+        )
     except (TemplateError, TypeError, ValueError, KeyError, IndexError) as error:
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == page.file]
         where = f"{page.file}:{lines[-1]}" if lines else page.file
-        author.faults.append(Fault(where, "content", str(error) or type(error).__name__, "a function of the content pages"))
+        desk.faults.append(Fault(where, "content", str(error) or type(error).__name__, expected))
     return ""
 
 

@@ -1,7 +1,7 @@
 """Tables of values: named rows and columns, cells that know their ref, and notes where rounding shows."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from math import isfinite
 
@@ -9,7 +9,7 @@ from sevensteps.engine.ops import most_likely_first
 from sevensteps.engine.steps import Step, Trace
 from sevensteps.explain import explain
 from sevensteps.expression import Number, evaluate, numbers
-from sevensteps.refs import Runs, UnknownRef
+from sevensteps.refs import Runs, UnknownRefError
 from sevensteps.web.printing import MINUS, read, rounded, shown
 
 
@@ -30,7 +30,7 @@ class Table:
     rows: tuple[Row, ...]
     foot: tuple[Row, ...] = ()
     corner: str = ""
-    shades: Mapping[str, str] = field(default_factory=dict)
+    by_column: bool = False
 
     def refs(self) -> list[str]:
         return [ref for row in (*self.rows, *self.foot) for ref in row.refs if ref is not None]
@@ -44,11 +44,17 @@ class Note:
     calculated: str
 
 
-def shades(runs: Runs, refs: Iterable[str]) -> dict[str, str]:
-    """For each ref a number from −1 to 1: the value over the largest magnitude among them."""
-    values = {ref: float(runs[ref]) for ref in refs}
-    largest = max((abs(v) for v in values.values() if isfinite(v)), default=0.0) or 1.0
-    return {ref: f"{v / largest:.2f}".replace("-0.00", "0.00") for ref, v in values.items() if isfinite(v)}
+def shades(runs: Runs, table: Table) -> dict[str, str]:
+    """For each cell a number from −1 to 1: its value over the largest magnitude of the table, or of its column."""
+    rows = [row.refs for row in table.rows]
+    groups = zip(*rows, strict=True) if table.by_column else [[ref for row in rows for ref in row]]
+    return {ref: shade for group in groups for ref, shade in _shades(runs, group)}
+
+
+def _shades(runs: Runs, refs: Iterable[str | None]) -> list[tuple[str, str]]:
+    values = {ref: value for ref in refs if ref and isfinite(value := float(runs[ref]))}
+    largest = max(map(abs, values.values()), default=0.0) or 1.0
+    return [(ref, f"{value / largest + 0.0:.2f}".replace("-0.00", "0.00")) for ref, value in values.items()]
 
 
 def closing_notes(runs: Runs, refs: Sequence[str]) -> list[Note]:
@@ -66,7 +72,7 @@ def closing_notes(runs: Runs, refs: Sequence[str]) -> list[Note]:
 
 
 def from_printed(runs: Runs, ref: str, there: set[str]) -> Decimal | None:
-    """What a calculator gives for a cell from the printed cells of its table; None where it does not follow from them."""
+    """What a calculator gives for a cell from the printed cells of its table; None where it does not follow."""
     trace, name, index = runs.find(ref)
     run = ref.partition("/")[0] + "/" if "/" in ref else ""
     expression = explain(trace, name, index).expression
@@ -93,7 +99,7 @@ def sum_notes(runs: Runs, refs: Sequence[str]) -> list[Note]:
 def _is_distribution(runs: Runs, row: str, there: set[str]) -> bool:
     try:
         trace, name, index = runs.find(row)
-    except UnknownRef:
+    except UnknownRefError:
         return False
     values = trace.values[name][index]
     return (

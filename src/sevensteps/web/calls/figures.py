@@ -1,0 +1,46 @@
+"""Calls for pictures and other templates: values and names from which they draw."""
+
+from typing import Any
+
+from markupsafe import Markup
+
+from sevensteps.engine.steps import Step
+from sevensteps.engine.tokenizer import Cut, cuts
+from sevensteps.engine.toy import text_of
+from sevensteps.web import tables
+from sevensteps.web.desk import Calls
+from sevensteps.web.marks import header
+
+
+class FigureCalls(Calls):
+    def value(self, written: str) -> Any:
+        """A value as a float, or (nested) lists of floats."""
+        return self.desk.runs[self.desk.runs.ref(written)].tolist()
+
+    def refs(self, written: str) -> list[str]:
+        """The refs of a row's entries, as `numbers_of` takes them."""
+        ref = self.desk.runs.ref(written)
+        return [f"{ref}.{k}" for k in range(self.desk.runs[ref].shape[0])]
+
+    def numbers_of(self, ref: str, tag: str = "data") -> Markup:
+        """The marked number at a ref (not an author's symbol); tag 'tspan' inside SVG."""
+        return Markup(self.desk.marks.number(ref, tag))
+
+    def order_of(self, written: str) -> list[int]:
+        """Indices of a row, largest entry first."""
+        return tables.order(self.desk.runs, self.desk.runs.ref(written))
+
+    def header_of(self, axis: str, index: int, run: str = "main") -> Markup:
+        """The heading of a row or column, as the tables have it."""
+        return Markup(header(self.desk.runs.traces[run], axis, index))
+
+    def tokens_of(self, run: str = "main") -> tuple[str, ...]:
+        return self.desk.runs.traces[run].tokens
+
+    def cuts_of(self, run: str = "main") -> list[Cut]:
+        """The cuts of a run's text, as the tokenizer makes them."""
+        trace = self.desk.runs.traces[run]
+        return list(cuts(text_of(trace), trace.vocabulary))
+
+    def steps_of(self, run: str = "main") -> list[Step]:
+        return list(self.desk.runs.traces[run].steps.values())

@@ -1,0 +1,120 @@
+"""Calls for tables of values, and for the *check yourself* box. Each table's body is its caption."""
+
+import re
+from typing import Any
+
+from markupsafe import Markup
+
+from sevensteps.web import tables
+from sevensteps.web.desk import Body, Calls
+from sevensteps.web.marks import header
+
+#: How readers call what an axis counts.
+AXIS = {
+    "position": "row", "seen": "looks at", "token": "token", "dimension": "dimension", "entry": "entry",
+    "joined": "entry", "unit": "hidden unit", "place": "position",
+}  # fmt: skip
+_PART = re.compile(r"^:(hint|answer|trap): *", re.MULTILINE)
+
+
+class TableCalls(Calls):
+    def matrix(self, written: str, caller: Body, rows: list[Any] | None = None, mark: tuple[Any, ...] = ()) -> str:
+        """A value with named rows and columns. `rows` picks some, `mark` sets some off, both as authors count."""
+        ref = self.desk.runs.ref(written)
+        trace, name, index = self.desk.runs.find(ref)
+        axes, shape = trace.steps[name].axes[len(index) :], self.desk.runs[ref].shape
+        if len(shape) == 1:
+            return self.stack([("", written)], caller)
+        chosen = [self._item(written, item) for item in rows] if rows else list(range(shape[0]))
+        marked = {self._item(written, item) for item in mark}
+        table = tables.Table(
+            columns=tuple(header(trace, axes[1], j) for j in range(shape[1])),
+            rows=tuple(
+                tables.Row(header(trace, axes[0], i), tuple(f"{ref}.{i}.{j}" for j in range(shape[1])), i in marked)
+                for i in chosen
+            ),
+            corner=f"{AXIS[axes[0]]} ↓ {AXIS[axes[1]]} →",
+        )
+        return self._table(table, caller)
+
+    def stack(self, rows: list[tuple[str, str]], caller: Body, mark: tuple[int, ...] = ()) -> str:
+        """Rows of different values under one heading: [('token row', 'e[last]'), …], each name inline Markdown."""
+        refs = [self.desk.runs.ref(written) for _, written in rows]
+        trace, name, _ = self.desk.runs.find(refs[0])
+        axis, width = trace.steps[name].axes[-1], self.desk.runs[refs[0]].shape[-1]
+        table = tables.Table(
+            columns=tuple(header(trace, axis, j) for j in range(width)),
+            rows=tuple(
+                tables.Row(self._inline(label), tuple(f"{ref}.{j}" for j in range(width)), i + 1 in mark)
+                for i, ((label, _), ref) in enumerate(zip(rows, refs, strict=True))
+            ),
+            corner=f"{AXIS[axis]} →",
+        )
+        return self._table(table, caller)
+
+    def listing(
+        self, columns: list[tuple[str, str]], caller: Body, order: str | None = None,
+        total: list[str | None] | None = None, first: int | None = None, mark: tuple[Any, ...] = (),
+    ) -> str:  # fmt: skip
+        """Rows of different values side by side as columns: [('z', 'z[last]'), …], largest of `order` first.
+
+        `total` gives a ref (or None) for each column of a sum row; `first` cuts the list.
+        """
+        runs = self.desk.runs
+        refs = [runs.ref(written) for _, written in columns]
+        trace, name, _ = runs.find(refs[0])
+        axis = trace.steps[name].axes[-1]
+        sequence = tables.order(runs, runs.ref(order)) if order else list(range(runs[refs[0]].shape[-1]))
+        marked = {self._item(columns[0][1], item) for item in mark}
+        foot = [tables.Row("sum", tuple(self.desk.single(w) if w else None for w in total))] if total else []
+        table = tables.Table(
+            columns=tuple(self._inline(label) for label, _ in columns),
+            rows=tuple(
+                tables.Row(header(trace, axis, i), tuple(f"{ref}.{i}" for ref in refs), i in marked)
+                for i in sequence[:first]
+            ),
+            foot=tuple(foot),
+            corner=AXIS[axis],
+            by_column=True,
+        )
+        return self._table(table, caller)
+
+    def check(self, caller: Body, answer: str = "", token: str = "") -> str:
+        """A *check yourself* box. The body is the question, then `:hint:`, `:answer:` and `:trap:` paragraphs.
+
+        `answer` is the ref of the number asked for, whose worked line opens the answer; `token` a row whose top is it.
+        """
+        question, *rest = _PART.split(caller())
+        html = self.desk.page.stash.html
+        parts: dict[str, list[Markup]] = {"hint": [], "answer": [], "trap": []}
+        for kind, text in zip(rest[::2], rest[1::2], strict=True):
+            parts[kind].append(Markup(html(text)))
+        self.desk.page.checks += 1
+        ref = self.desk.single(answer) if answer else ""
+        box = self.desk.macro("check")(
+            number=self.desk.page.checks, question=Markup(html(question)), **parts, answer_ref=ref,
+            token_ref=self.desk.runs.ref(token) if token else "",
+            line=Markup(self.desk.marks.worked(ref)) if ref else "",
+        )  # fmt: skip
+        return self.desk.block(box)
+
+    def _table(self, table: tables.Table, caller: Body) -> str:
+        runs, refs = self.desk.runs, table.refs()
+        self.desk.page.tables += 1
+        html = self.desk.macro("table")(
+            table=table, shades=tables.shades(runs, table), caption=Markup(self._inline(caller())),
+            id=f"table-{self.desk.page.tables}", number=lambda ref: Markup(self.desk.marks.number(ref)),
+            notes=[self._note(note, "data-calculated") for note in tables.closing_notes(runs, refs)],
+            sums=[self._note(note, "data-printed-sum") for note in tables.sum_notes(runs, refs)],
+        )  # fmt: skip
+        return self.desk.block(html)
+
+    def _note(self, note: tables.Note, attribute: str) -> tuple[Markup, Markup]:
+        figure = f'<span class="num" {attribute}="{note.ref}"{self.desk.origin()}>{note.calculated}</span>'
+        return Markup(self.desk.marks.label(note.ref)), Markup(figure)
+
+    def _item(self, written: str, item: Any) -> int:
+        return int(self.desk.runs.ref(f"{written}[{item}]").rpartition(".")[2])
+
+    def _inline(self, text: str) -> str:
+        return self.desk.page.stash.inline(text)

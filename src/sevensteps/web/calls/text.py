@@ -1,0 +1,110 @@
+"""Calls for running text: numbers, facts, tokens, symbols, claims, worked lines."""
+
+import re
+from html import escape
+from typing import Any
+
+from sevensteps.claims import compile_claim, holds
+from sevensteps.web.desk import Body, Broken, Calls, marked_token
+from sevensteps.web.marks import structure, symbol, token
+
+
+class Inline(str):
+    """A sentinel in running text that also knows its number's <mn>, for use inside a formula."""
+
+    mn: str
+
+    def __new__(cls, sentinel: str, mn: str) -> "Inline":
+        inline = super().__new__(cls, sentinel)
+        inline.mn = mn
+        return inline
+
+
+class TextCalls(Calls):
+    def n(self, written: str) -> Inline:
+        """A number: `n('y[last,1]')`."""
+        ref, marks = self.desk.single(written), self.desk.marks
+        return Inline(self.desk.keep(marks.number(ref)), marks.number(ref, "mn"))
+
+    def fact(self, key: str) -> str:
+        """A figure of facts.toml; its source is listed at the end of the page."""
+        if key not in self.desk.facts:
+            self.desk.fault(f"fact {key!r}", "a key of content/facts.toml")
+            return ""
+        fact, marks = self.desk.page.facts_used.setdefault(key, self.desk.facts[key]), self.desk.marks
+        return Inline(self.desk.keep(marks.fact(key, fact)), marks.fact(key, fact, "mn"))
+
+    def k(self, text: object) -> Inline:
+        """Digits that count or name something: k(1) in 'head 1'. Not for results."""
+        return Inline(self.desk.keep(structure(str(text))), f"<mn data-structure>{escape(str(text))}</mn>")
+
+    def t(self, text: str) -> str:
+        """A token of the vocabulary."""
+        if text not in self.desk.runs.traces["main"].vocabulary:
+            self.desk.fault(f"token {text!r}", "a token of the vocabulary")
+        return self.desk.keep(token(text))
+
+    def at(self, position: int | str, run: str = "main") -> str:
+        """The token at a position (from 1, or 'last') of a run's text."""
+        ref = self.desk.runs.ref(f"{run}/ids[{position}]")
+        return self._token(ref, int(self.desk.runs[ref]), f"id {ref}")
+
+    def top(self, row: str) -> str:
+        """The token with the largest entry of a row: `top('p[last]')`."""
+        ref = self.desk.runs.ref(row)
+        return self._token(ref, int(self.desk.runs[ref].argmax()), f"top {ref}")
+
+    def _token(self, ref: str, number: int, what: str) -> str:
+        trace = self.desk.runs.find(ref)[0]
+        return self.desk.keep(marked_token(self.desk, trace.vocabulary[number], what))
+
+    def sym(self, text: str) -> str:
+        """A symbol: sym('W1')."""
+        return self.desk.keep(symbol(text))
+
+    def term(self, text: str, entry: str = "") -> str:
+        """A new term where it is explained, linked to its glossary entry (`entry` where that has another name)."""
+        anchor = "term-" + (entry or text).lower().replace(" ", "-")
+        return self.desk.keep(f'<dfn><a href="glossary.html#{anchor}">{escape(text)}</a></dfn>')
+
+    def code(self, name: str) -> str:
+        """A program of content/code, as text."""
+        path = self.desk.root / "content" / "code" / name
+        if not path.is_file():
+            self.desk.fault(f"code({name!r})", "a file in content/code")
+            return ""
+        return path.read_text(encoding="utf-8").strip()
+
+    def claim(self, condition: str, caller: Body) -> str:
+        """A sentence that depends on the weights; its body is inline Markdown."""
+        stash = self.desk.page.stash
+        compiled = compile_claim(condition, self.desk.runs)
+        sentence = stash.restore(stash.inline(caller()))
+        css = "claim"
+        if not holds(compiled, self.desk.runs):
+            css = "claim broken"
+            text = " ".join(re.sub(r"<[^>]+>", "", sentence).split())
+            self.desk.broken.append(Broken(*self.desk.where(), text, condition))
+        return self.desk.keep(
+            f'<span class="{css}" data-claim="{escape(compiled)}"{self.desk.origin()}>{sentence}</span>'
+        )
+
+    def worked(self, written: str) -> str:
+        """The arithmetic behind a number, on a line of its own."""
+        line = self.desk.marks.worked(self.desk.single(written))
+        return self.desk.block(f'<p class="working">{line}</p>')
+
+    def in_words(self, written: str) -> str:
+        """One sentence that says what is done to get a number."""
+        return self.desk.keep(self.desk.marks.sentence(self.desk.single(written)))
+
+    def formula(self, number: int, values: list[Any]) -> str:
+        """A formula of the page with its numbers. `Formulas` writes this call, not the author."""
+        try:
+            html = self.desk.page.formulas.filled(number, [value.mn for value in values])
+        except (ValueError, IndexError, AttributeError):
+            self.desk.fault("a formula with something else", "numbers as n(…), fact(…) or k(…) inside a formula")
+            return ""
+        if 'display="block"' not in html:
+            return self.desk.keep(html)
+        return self.desk.block(f'<div class="formula" role="math" tabindex="0">{html}</div>')
