@@ -44,9 +44,9 @@ class TextCalls(Calls):
             self.desk.fault(f"token {text!r}", "a token of the vocabulary")
         return self.desk.keep(token(text))
 
-    def at(self, position: int | str, run: str = "main") -> str:
-        """The token at a position (from 1, or 'last') of a run's text."""
-        ref = self.desk.runs.ref(f"{run}/ids[{position}]")
+    def at(self, position: int | str, run: str = "main", of: str = "ids") -> str:
+        """The token at a position (from 1, or 'last') of a run's text; of='targets' for the token that follows."""
+        ref = self.desk.runs.ref(f"{run}/{of}[{position}]")
         return self._token(ref, int(self.desk.runs[ref]), f"id {ref}")
 
     def top(self, row: str) -> str:
