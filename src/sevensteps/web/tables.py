@@ -71,15 +71,18 @@ def closing_notes(runs: Runs, refs: Sequence[str]) -> list[Note]:
     return notes
 
 
-def from_printed(runs: Runs, ref: str, there: set[str]) -> Decimal | None:
-    """What a calculator gives for a cell from the printed cells of its table; None where it does not follow."""
+def from_printed(runs: Runs, ref: str, there: set[str] | None = None) -> Decimal | None:
+    """What a calculator gives for a number from its printed operands; None where there is nothing to calculate.
+
+    With `there`, the refs of a table, None also where not all operands are in the table.
+    """
     trace, name, index = runs.find(ref)
     run = ref.partition("/")[0] + "/" if "/" in ref else ""
     expression = explain(trace, name, index).expression
     if expression is None or isinstance(expression, Number) or not isfinite(float(runs[ref])):
         return None
     operands = list(numbers(expression))
-    if not all(run + number.ref in there and isfinite(number.value) for number in operands):
+    if not all(isfinite(number.value) and (there is None or run + number.ref in there) for number in operands):
         return None
     calculated = evaluate(expression, lambda number: _printed(number.value))
     return None if calculated.is_nan() else rounded(calculated, 3)

@@ -7,6 +7,7 @@ from typing import Any
 from sevensteps.claims import compile_claim, holds
 from sevensteps.web.desk import Body, Broken, Calls, marked_token
 from sevensteps.web.marks import structure, symbol, token
+from sevensteps.web.tables import decimal_text, from_printed
 
 
 class Inline(str):
@@ -93,6 +94,16 @@ class TextCalls(Calls):
         """The arithmetic behind a number, on a line of its own."""
         line = self.desk.marks.worked(self.desk.single(written))
         return self.desk.block(f'<p class="working">{line}</p>')
+
+    def by_hand(self, written: str) -> str:
+        """What a calculator gives for a number from its printed operands, which stand in the same table."""
+        ref = self.desk.single(written)
+        calculated = from_printed(self.desk.runs, ref)
+        if calculated is None:
+            self.desk.fault(f"by_hand({written!r})", "a number with operands to calculate from")
+            return ""
+        figure = f'data-calculated="{escape(ref)}"{self.desk.origin()}>{decimal_text(calculated)}'
+        return self.desk.keep(f'<span class="num" {figure}</span>')
 
     def in_words(self, written: str) -> str:
         """One sentence that says what is done to get a number."""
