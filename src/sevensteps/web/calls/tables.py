@@ -114,7 +114,9 @@ class TableCalls(Calls):
         return Markup(self.desk.marks.label(note.ref)), Markup(figure)
 
     def _item(self, written: str, item: Any) -> int:
-        return int(self.desk.runs.ref(f"{written}[{item}]").rpartition(".")[2])
+        # p[last] with the item ␣roof is p[last,␣roof].
+        items = f"{written[:-1]},{item}]" if written.endswith("]") else f"{written}[{item}]"
+        return int(self.desk.runs.ref(items).rpartition(".")[2])
 
     def _inline(self, text: str) -> str:
         return self.desk.page.stash.inline(text)
