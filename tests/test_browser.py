@@ -118,7 +118,8 @@ def test_axe_finds_nothing(page: Page, site: Path, name: str, scheme: str) -> No
     page.emulate_media(color_scheme=scheme)
     visit(page, site, name)
     page.evaluate(OPEN_ALL_DETAILS)
-    results = Axe().run(page)
+    # Its preloading asks for the stylesheet once more, which a page opened from a file may not do.
+    results = Axe().run(page, options={"preload": False})
     assert results.violations_count == 0, results.generate_report()
 
 

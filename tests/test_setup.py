@@ -42,6 +42,10 @@ def test_the_readmes_windows_lines_do_the_same_as_its_linux_lines() -> None:
         assert windows in README.splitlines()
 
 
+def no_browser() -> str:
+    raise browser.NoBrowserError(browser.REMEDIES)
+
+
 def test_a_named_browser_that_does_not_start_is_an_error_and_nothing_is_installed(tmp_path: Path) -> None:
     missing = str(tmp_path / "missing")
     command = [sys.executable, ROOT / "tests/browser.py"]
@@ -71,7 +75,7 @@ def test_without_a_browser_installing_is_tried_and_then_the_remedies_are_named(
 ) -> None:
     asked: list[str] = []
     monkeypatch.delenv(browser.NAMED, raising=False)
-    monkeypatch.setattr(browser, "candidates", list)
+    monkeypatch.setattr(browser, "_name", no_browser)
     monkeypatch.setattr(browser, "_is_root", lambda: root)
     monkeypatch.setattr(browser.shutil, "which", lambda command: f"/bin/{command}")
     monkeypatch.setattr(browser, "_succeeds", lambda command: asked.append(" ".join(command)) is None)
