@@ -111,7 +111,7 @@ def _settings(reader: ToyReader, data: Mapping[str, Any]) -> tuple[float, str, b
     """layer_norm_eps, activation and tied."""
     eps = reader.number("layer_norm_eps", data["layer_norm_eps"]) if "layer_norm_eps" in data else None
     if eps is not None and eps < 0:
-        reader.fault("layer_norm_eps", eps, "0 or more")
+        reader.fault("layer_norm_eps", data["layer_norm_eps"], "0 or more")
     activation, tied = data.get("activation", ACTIVATIONS[0]), data.get("tied", False)
     if activation not in ACTIVATIONS:
         reader.fault("activation", activation, f"one of {', '.join(ACTIVATIONS)}")

@@ -77,7 +77,7 @@ class ToyReader:
 
     def matrix(self, key: str, found: object) -> list[list[float]] | None:
         """A list of rows of finite numbers, as many in each row."""
-        if not isinstance(found, list) or not found:
+        if not isinstance(found, list) or not any(isinstance(row, list) for row in found):
             self.fault(key, found, "a list of rows of numbers")
             return None
         rows = [self.numbers(f"{key}[{n}]", row) for n, row in enumerate(found)]
