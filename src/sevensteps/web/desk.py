@@ -45,6 +45,7 @@ class Page:
     facts_used: dict[str, Fact] = field(default_factory=dict)
     checks: int = 0
     tables: int = 0
+    pictures: int = 0
 
 
 class Desk:

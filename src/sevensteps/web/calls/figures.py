@@ -37,10 +37,22 @@ class FigureCalls(Calls):
     def tokens_of(self, run: str = "main") -> tuple[str, ...]:
         return self.desk.runs.traces[run].tokens
 
+    def vocabulary_of(self, run: str = "main") -> tuple[str, ...]:
+        return self.desk.runs.traces[run].vocabulary
+
     def cuts_of(self, run: str = "main") -> list[Cut]:
         """The cuts of a run's text, as the tokenizer makes them."""
         trace = self.desk.runs.traces[run]
         return list(cuts(text_of(trace), trace.vocabulary))
+
+    def slug_here(self) -> str:
+        """The page that is being written, as `steps` lists it."""
+        return self.desk.page.slug
+
+    def new_id(self) -> str:
+        """An id for a picture that no other element of the page has."""
+        self.desk.page.pictures += 1
+        return f"picture-{self.desk.page.pictures}"
 
     def steps_of(self, run: str = "main") -> list[Step]:
         return list(self.desk.runs.traces[run].steps.values())
