@@ -31,7 +31,7 @@ def browser() -> Iterator[Browser]:
         try:
             _, started = launch(playwright)
         except NoBrowserError as error:
-            pytest.fail(str(error), pytrace=False)
+            raise pytest.fail.Exception(str(error), pytrace=False) from None
         yield started
         started.close()
 
