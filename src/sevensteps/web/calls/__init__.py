@@ -11,6 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from sevensteps.web.calls.figures import FigureCalls
+from sevensteps.web.calls.names import NameCalls
 from sevensteps.web.calls.tables import TableCalls
 from sevensteps.web.calls.text import TextCalls
 from sevensteps.web.desk import MACROS, Body, Desk
@@ -19,7 +20,9 @@ from sevensteps.web.desk import MACROS, Body, Desk
 def all_calls(desk: Desk) -> dict[str, Callable[..., Any]]:
     """Every function of the content pages and templates, by name."""
     return {
-        name: call for group in (TextCalls, TableCalls, FigureCalls) for name, call in group(desk).functions().items()
+        name: call
+        for group in (TextCalls, TableCalls, FigureCalls, NameCalls)
+        for name, call in group(desk).functions().items()
     }
 
 

@@ -5,6 +5,7 @@ from html import escape
 from typing import Any
 
 from sevensteps.claims import compile_claim, holds
+from sevensteps.engine.tokenizer import NoTokenFits, tokenize
 from sevensteps.web.desk import Body, Broken, Calls, marked_token
 from sevensteps.web.marks import structure, symbol, token
 from sevensteps.web.tables import decimal_text, from_printed
@@ -58,6 +59,16 @@ class TextCalls(Calls):
     def _token(self, ref: str, number: int, what: str) -> str:
         trace = self.desk.runs.find(ref)[0]
         return self.desk.keep(marked_token(self.desk, trace.vocabulary[number], what))
+
+    def refusal(self, text: str) -> str:
+        """What the tokenizer says of a text that it cannot cut. A text that it can cut is a broken claim."""
+        vocabulary = self.desk.runs.traces["main"].vocabulary
+        try:
+            said = " ".join(vocabulary[number] for number in tokenize(text, vocabulary))
+            self.desk.broken.append(Broken(*self.desk.where(), said, f"no token fits somewhere in {text!r}"))
+        except NoTokenFits as error:
+            said = str(error)
+        return self.desk.keep(f'<code class="message">{escape(said)}</code>')
 
     def sym(self, text: str) -> str:
         """A symbol: sym('W1')."""
