@@ -115,7 +115,7 @@ def _layer_norm(name: str, x: str, weights: Collection[str], mark: str, out: str
     steps += [
         Step(f"{name}.{part}", op, inputs, symbol, title, page, _ROW) for part, op, inputs, symbol, title in inner
     ]
-    return [*steps, Step(f"{name}.normalized", op, inputs, out, "normalised row", page, _ROW)]
+    return [*steps, Step(f"{name}.normalized", op, inputs, out, "normalized row", page, _ROW)]
 
 
 def _attention(prefix: str, stream: str, weights: Collection[str], heads: int) -> list[Step]:

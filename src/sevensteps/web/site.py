@@ -133,7 +133,8 @@ def _content(desk: Desk) -> str:
     env, page = desk.env, desk.page
     expected = "a call that content/README.md describes"
     try:
-        code = env.compile(page.formulas.source, page.file, page.file)
+        # The end of a line behind a call counts: it separates words, list items and paragraphs.
+        code = env.compile(page.formulas.source.replace("<% endcall %>", "<% endcall +%>"), page.file, page.file)
         template = env.template_class.from_code(env, code, env.make_globals(None))
         return template.render()
     except TemplateSyntaxError as error:
