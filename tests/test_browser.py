@@ -82,13 +82,13 @@ def test_the_path_picture_goes_round(page: Page, site: Path) -> None:
         expect(page).to_have_url((site / name).as_uri())
 
 
-def test_next_and_previous_walk_through_all_steps_and_back(page: Page, site: Path) -> None:
-    visit(page, site, STEPS[0])
-    for name in STEPS[1:]:
-        page.locator("nav.pager a[rel=next]").click()
-        expect(page).to_have_url((site / name).as_uri())
-    for name in STEPS[-2::-1]:
-        page.locator("nav.pager a[rel=prev]").click()
+@pytest.mark.parametrize(("link", "way"), [("next", STEPS), ("prev", STEPS[::-1])])
+def test_next_and_previous_lead_from_home_through_all_steps_and_home_again(
+    page: Page, site: Path, link: str, way: list[str]
+) -> None:
+    visit(page, site, "index.html")
+    for name in [*way, "index.html"]:
+        page.locator(f"nav.pager a[rel={link}]").click()
         expect(page).to_have_url((site / name).as_uri())
 
 
