@@ -8,27 +8,28 @@ def softmax(row):
 
 
 def keep(p, count):
-    """The `count` most likely tokens, scaled up so that they add up to 1."""
-    order = np.argsort(-p)
+    """The most likely tokens only, scaled so that they add up to 1."""
+    best = np.argsort(-p)[:count]
     kept = np.zeros_like(p)
-    kept[order[:count]] = p[order[:count]]
+    kept[best] = p[best]
     return kept / kept.sum()
 
 
 def draw(p, r):
-    """The first token, most likely first, whose running sum lies above r."""
+    """The first token whose running sum, most likely first, is above r."""
     order = np.argsort(-p)
-    running = np.cumsum(p[order])
-    return int(order[np.argmax(running > r)])
+    return order[np.argmax(np.cumsum(p[order]) > r)]
 
 
-last = z[-1]                                     # only the last row is needed
-greedy = vocabulary[int(last.argmax())]
-
+last = z[-1]                           # only the last row is needed
 p = softmax(last)
-p_low = softmax(last / 0.5)                      # temperature 0.5
-p_high = softmax(last / 2)                       # temperature 2
-p_top_k = keep(p, 3)
-running = np.cumsum(np.sort(p)[::-1])            # most likely first
-p_top_p = keep(p, 1 + np.count_nonzero(running < 0.7))     # with the one that crosses 0.7
+greedy = vocabulary[p.argmax()]
 drawn = vocabulary[draw(p, 0.6)]
+
+p_low = softmax(last / 0.5)            # temperature 0.5
+p_high = softmax(last / 2)             # temperature 2
+p_top_k = keep(p, 3)
+
+running = np.cumsum(np.sort(p)[::-1])  # most likely first
+below = np.count_nonzero(running < 0.7)
+p_top_p = keep(p, below + 1)           # with the one that crosses 0.7
