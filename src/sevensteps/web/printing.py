@@ -30,13 +30,16 @@ def is_short(value: float) -> bool:
 
 
 def with_places(value: float, places: int) -> str:
-    """A number with more places, for worked lines only: short values stay short, a tiny one keeps its first digit."""
-    if not math.isfinite(value) or is_short(value):
+    """A number with other places, for worked lines only: short values stay short, a tiny one keeps its first digits.
+
+    Fewer than no places round a huge one to tens, hundreds and so on.
+    """
+    if not math.isfinite(value) or (is_short(value) and places >= 0):
         return shown(value)
     exact = Decimal(value)
     number = rounded(exact, places)
     if not number:
-        number = rounded(exact, -exact.adjusted())
+        number = rounded(exact, places - 3 - exact.adjusted())
     return _signed(f"{number:f}")
 
 

@@ -26,14 +26,15 @@ def closing_places(worked: Worked) -> Places | None:
 
     None when there is nothing to calculate: no expression, or a result or operand beyond the finite numbers (e to −∞
     is fine: it is 0).
-    The result follows the print rule if it can; where the float lies a hair beside a tie (0.1125 held as
-    0.11249999…), it gets more places too.
+    The result follows the print rule if it can. Where the float lies a hair beside a tie (0.1125 held as 0.11249999…)
+    it gets more places too; where three places are beyond what a float64 holds (e to 40), it keeps twelve digits.
     """
     expression, result = worked.expression, worked.result
     if expression is None or not isfinite(result.value) or not all(n.value < inf for n in numbers(expression)):
         return None
     exact = [_calculated(expression, places) for places in OPERAND_PLACES]
-    for result_places in (None, 4, 5, 6, 9, 12):
+    twelve_digits = 11 - Decimal(result.value).adjusted()
+    for result_places in (None, 4, 5, 6, 9, 12, twelve_digits):
         for places, calculated in zip(OPERAND_PLACES, exact, strict=True):
             if (result_places or 0) <= places and _closes(calculated, result.value, result_places):
                 return Places(places, result_places)
@@ -55,7 +56,7 @@ def _closes(calculated: Decimal, result: float, places: int | None) -> bool:
         # 0 itself, where terms cancel that do so only almost in binary.
         return abs(calculated) < Decimal("0.001") and calculated * Decimal(result) >= 0
     printed = read(shown(result) if places is None else with_places(result, places))
-    return rounded(calculated, max(places or 3, -int(printed.as_tuple().exponent))) == printed
+    return rounded(calculated, 3 if places is None else places) == printed
 
 
 def operand(number: Number, places: int) -> str:
