@@ -1,0 +1,102 @@
+"""The hand check of tables: a cell that follows from others follows from their printed digits, or a note says so."""
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+from sevensteps.refs import UnknownRefError
+from sevensteps.web.check.arithmetic import figures, with_texts
+from sevensteps.web.check.calculator import calculate
+from sevensteps.web.check.printed import MINUS, NOT_FINITE, rounded, said
+from sevensteps.web.check.reader import Node, Page
+from sevensteps.web.check.rules import Finding
+from sevensteps.web.check.values import Values
+from sevensteps.web.tables import is_share
+
+#: One unit of the last digit.
+UNIT = Decimal("0.001")
+NOTES = ("data-calculated", "data-printed-sum")
+
+
+def notes(page: Page, values: Values) -> Iterator[Finding]:
+    """Every calculator's figure is right, and under each table that needs one there is one."""
+    for node in page.with_attribute("data-calculated"):
+        ref = node.attributes["data-calculated"]
+        yield from _figure(node, ref, _by_hand(ref, values))
+    for table, cells, found in _tables(page):
+        sums = dict(_sums(cells, values))
+        for row, figure in found["data-printed-sum"].items():
+            yield from _figure(figure, row, sums.get(row))
+        missing = {ref: text for ref, text in _calculated(cells, values) if ref not in found["data-calculated"]}
+        missing |= {row: text for row, text in sums.items() if row not in found["data-printed-sum"]}
+        for ref, text in missing.items():
+            yield Finding("note", table, ref, "no note", f"a note that the printed digits give {text}")
+
+
+def _figure(node: Node, ref: str, expected: str | None) -> Iterator[Finding]:
+    if node.text != expected:
+        yield Finding("note", node, ref, node.text, expected or "no such note: there is nothing to calculate")
+
+
+def _by_hand(ref: str, values: Values) -> str | None:
+    """What a calculator gives for a number from its printed operands; None where there is nothing to calculate."""
+    arithmetic = values.arithmetic(ref) if values.number(ref) is not None else None
+    if arithmetic is None:
+        return None
+    calculated = calculate(with_texts(arithmetic, values.text))
+    return three_places(calculated) if calculated.is_finite() else None
+
+
+def _tables(page: Page) -> Iterator[tuple[Node | None, dict[str, str], dict[str, dict[str, Node]]]]:
+    """Each table with the printed text of its cells by ref, and the notes in it and behind it, up to the next table."""
+    table: Node | None = None
+    cells: dict[str, str] = {}
+    found: dict[str, dict[str, Node]] = {name: {} for name in NOTES}
+    for node in page.nodes:
+        if node.tag == "table":
+            yield table, cells, found
+            table, cells, found = node, {}, {name: {} for name in NOTES}
+        elif node.parent is not None and node.parent.tag == "td" and "data-ref" in node.attributes:
+            cells.setdefault(node.attributes["data-ref"], node.text)
+        for name in NOTES:
+            if name in node.attributes:
+                found[name][node.attributes[name]] = node
+    yield table, cells, found
+
+
+def _calculated(cells: dict[str, str], values: Values) -> Iterator[tuple[str, str]]:
+    for ref, text in cells.items():
+        if text in NOT_FINITE or values.number(ref) is None:
+            continue
+        arithmetic = values.arithmetic(ref)
+        if arithmetic is None or not all(_is_usable(cells.get(figure.ref)) for figure in figures(arithmetic)):
+            continue
+        calculated = calculate(with_texts(arithmetic, cells.__getitem__))
+        if calculated.is_finite() and abs(rounded(calculated, 3) - said(text)) > UNIT:
+            yield ref, three_places(calculated)
+
+
+def _is_usable(text: str | None) -> bool:
+    return text is not None and text not in NOT_FINITE
+
+
+def _sums(cells: dict[str, str], values: Values) -> Iterator[tuple[str, str]]:
+    """Each row of probabilities that is whole in the table, where its printed entries do not add up to 1."""
+    for row in dict.fromkeys(ref.rpartition(".")[0] for ref in cells):
+        entries = [cells.get(f"{row}.{k}") for k in range(_length_of_share(row, values))]
+        if entries and None not in entries:
+            total = sum((said(text) for text in entries if text), Decimal(0))
+            if total != 1:
+                yield row, three_places(total)
+
+
+def _length_of_share(row: str, values: Values) -> int:
+    try:
+        trace, name, _ = values.runs.find(row)
+        value = values.runs[row]
+    except UnknownRefError:
+        return 0
+    return value.size if value.ndim == 1 and is_share(trace, trace.steps[name]) else 0
+
+
+def three_places(value: Decimal) -> str:
+    return f"{rounded(value, 3):f}".replace("-", MINUS)

@@ -1,0 +1,54 @@
+"""The engine's values as the rules ask for them: each ref is looked up and printed once."""
+
+from functools import cache
+
+from sevensteps.explain import explain
+from sevensteps.expression import Number
+from sevensteps.refs import UnknownRefError
+from sevensteps.web.check.arithmetic import Arithmetic, explained
+from sevensteps.web.check.printed import printed
+from sevensteps.web.site import Sources
+
+
+class Values:
+    """Every number of every run by its ref, and the facts by their keys."""
+
+    def __init__(self, sources: Sources) -> None:
+        self.runs, self.facts = sources.runs, sources.facts
+        self.number = cache(self._number)
+        self.text = cache(self._text)
+        self.arithmetic = cache(self._arithmetic)
+
+    def _number(self, ref: str) -> float | None:
+        """The number at a ref; None where there is none, or a whole row."""
+        try:
+            value = self.runs[ref]
+        except UnknownRefError:
+            return None
+        return None if value.ndim else float(value)
+
+    def _text(self, ref: str, places: int | None = None) -> str:
+        """The number at a ref as it must be printed; empty where there is none."""
+        value = self.number(ref)
+        return "" if value is None else printed(value, places)
+
+    def _arithmetic(self, ref: str) -> Arithmetic | None:
+        """The arithmetic behind the number at a ref; None where it is given or a copy."""
+        expression = explain(*self.runs.find(ref)).expression
+        if expression is None or isinstance(expression, Number):
+            return None
+        run, slash, _ = ref.rpartition("/")
+        return explained(expression, run + slash)
+
+    def marked_token(self, mark: str) -> str | None:
+        """What a token mark says: `id ids.4` the token at a position, `top probs.4` the most likely one."""
+        kind, _, ref = mark.partition(" ")
+        try:
+            value, vocabulary = self.runs[ref], self.runs.find(ref)[0].vocabulary
+        except UnknownRefError:
+            return None
+        if kind == "top" and value.ndim == 1 and value.size == len(vocabulary):
+            return vocabulary[max(range(value.size), key=lambda k: float(value[k]))]
+        if kind == "id" and value.ndim == 0 and int(value) in range(len(vocabulary)):
+            return vocabulary[int(value)]
+        return None
