@@ -101,13 +101,15 @@ CASES: dict[str, tuple[Callable[[dict], None], str, str, str]] = {
     "tied with W_U": (
         part("tied", to=True), "weights.W_U", "a matrix", "none, since tied = true reads out through W_E"
     ),
-    "ragged": (part("weights", "W_E", 2, to=[1, 0]), "weights.W_E[2]", "2 numbers", "4, as in the first row"),
+    "ragged": (part("weights", "W_E", 2, to=[1, 0]), "weights.W_E[2]", "length 2", "length 4, as in the first row"),
     "too few rows": (without("weights", "W_E", 11), "weights.W_E", "11 × 4", "12 × 4 (token × dimension)"),
-    "too wide": (weight("b_out", [0] * 5), "weights.b_out", "5 numbers", "4 numbers (dimension)"),
+    "too wide": (weight("b_out", [0] * 5), "weights.b_out", "length 5", "length 4 (dimension)"),
     "wrong head shape": (
         part("weights", "W_K", 1, to=[[1, 2, 3]] * 4), "weights.W_K[1]", "4 × 3", "4 × 2 (dimension × entry)"
     ),
-    "a head too few": (without("weights", "W_V", 1), "weights.W_V", "1 heads", "2, as in W_Q"),
+    "a head too few": (
+        without("weights", "W_V", 1), "weights.W_V", "a list of 1", "one entry for each of the 2 heads of W_Q"
+    ),
     "matrix for a list of heads": (weight("W_Q", 2.5), "weights.W_Q", "2.5", "a list with one entry a head"),
     "NaN": (part("weights", "W_out", 7, 3, to=float("nan")), "weights.W_out[7][3]", "nan", "a finite number"),
     "infinity": (part("weights", "b_in", 0, to=float("-inf")), "weights.b_in[0]", "-inf", "a finite number"),
@@ -159,6 +161,12 @@ CASES: dict[str, tuple[Callable[[dict], None], str, str, str]] = {
         run_of(patch={"embed": "resid_pre"}),
         "runs.extra.patch.embed",
         "'resid_pre'",
+        "a number, or the name of a value that is made before embed",
+    ),
+    "patch by itself": (
+        run_of(patch={"embed": "embed"}),
+        "runs.extra.patch.embed",
+        "'embed'",
         "a number, or the name of a value that is made before embed",
     ),
     "patch of another shape": (

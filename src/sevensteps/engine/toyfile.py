@@ -84,7 +84,7 @@ class ToyReader:
         lists = [row for row in found if isinstance(row, list) and row]
         for n, row in enumerate(found):
             if isinstance(row, list) and row and len(row) != len(lists[0]):
-                self.told(f"{key}[{n}]", f"{len(row)} numbers", f"{len(lists[0])}, as in the first row")
+                self.told(f"{key}[{n}]", f"length {len(row)}", f"length {len(lists[0])}, as in the first row")
         good = [row for row in rows if row is not None]
         return good if len(good) == len(found) and len({*map(len, good)}) == 1 else None
 

@@ -68,7 +68,7 @@ def _check_heads(reader: ToyReader, table: Mapping[str, Any]) -> int:
     first, heads = next(iter(counts.items()), ("", 0))
     for name, count in counts.items():
         if count != heads:
-            reader.told(f"weights.{name}", f"{count} heads", f"{heads}, as in {first}")
+            reader.told(f"weights.{name}", f"a list of {count}", f"one entry for each of the {heads} heads of {first}")
     return heads
 
 
@@ -88,4 +88,4 @@ def _check_shapes(reader: ToyReader, weights: Mapping[str, Array], vocabulary: i
 
 
 def _shape(shape: tuple[int, ...]) -> str:
-    return " × ".join(map(str, shape)) + ("" if len(shape) > 1 else " numbers")
+    return " × ".join(map(str, shape)) if len(shape) > 1 else f"length {shape[0]}"
