@@ -213,9 +213,9 @@ TEXTS: dict[str, tuple[str | bytes, str, str]] = {
     "not TOML": (SOURCE.replace("vocabulary = [", "vocabulary = "), "line 4", "TOML"),
     "a key twice": (SOURCE.replace("tied = false", 'text = "the"'), "line 7", "TOML"),
     "not UTF-8": (SOURCE.encode("utf-16"), "a byte that is not UTF-8 at 0", "UTF-8 text"),
-    "nested too deep": ("text = " + "[" * 9999, "lists or tables nested too deep", "lists of rows of numbers"),
+    "nested too deep": ("text = " + "[" * 9999, "lists or tables nested too deep", "TOML of a few levels"),
     "an endless integer": (
-        SOURCE.replace("1e-5", "9" * 9999), "an integer of thousands of digits", "finite numbers"
+        SOURCE.replace("1e-5", "9" * 9999), "an integer of thousands of digits", "TOML with finite numbers"
     ),
 }  # fmt: skip
 

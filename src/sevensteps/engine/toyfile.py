@@ -24,11 +24,11 @@ def read_toml(path: Path, shown: str) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         found, expected = f"a byte that is not UTF-8 at {error.start}", "UTF-8 text"
     except RecursionError:
-        found, expected = "lists or tables nested too deep", "lists of rows of numbers"
+        found, expected = "lists or tables nested too deep", "TOML of a few levels"
     except tomllib.TOMLDecodeError as error:
         found, expected = str(error), "TOML"
     except ValueError:  # Python's own limit on the digits of an integer
-        found, expected = "an integer of thousands of digits", "finite numbers"
+        found, expected = "an integer of thousands of digits", "TOML with finite numbers"
     raise InputError([Fault(shown, "(file)", found, expected)])
 
 
