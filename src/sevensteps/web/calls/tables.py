@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 from markupsafe import Markup
+from numpy import ndindex
 
 from sevensteps.web import tables
 from sevensteps.web.desk import Body, Calls
@@ -104,10 +105,24 @@ class TableCalls(Calls):
         html = self.desk.macro("table")(
             table=table, shades=tables.shades(runs, table), caption=Markup(self._inline(caller())),
             id=f"table-{self.desk.page.tables}", number=lambda ref: Markup(self.desk.marks.number(ref)),
-            notes=[self._note(note, "data-calculated") for note in tables.closing_notes(runs, refs)],
-            sums=[self._note(note, "data-printed-sum") for note in tables.sum_notes(runs, refs)],
+            notes=self._notes(refs),
         )  # fmt: skip
         return self.desk.block(html)
+
+    def notes(self, *written: str) -> Markup:
+        """The notes under the table of a picture, which shows all of these values."""
+        runs = self.desk.runs
+        return self._notes(
+            [".".join((ref, *map(str, i))) for ref in map(runs.ref, written) for i in ndindex(runs[ref].shape)]
+        )
+
+    def _notes(self, refs: list[str]) -> Markup:
+        runs = self.desk.runs
+        html = self.desk.macro("notes")(
+            notes=[self._note(note, "data-calculated") for note in tables.closing_notes(runs, refs)],
+            sums=[self._note(note, "data-printed-sum") for note in tables.sum_notes(runs, refs)],
+        )
+        return Markup(html)
 
     def _note(self, note: tables.Note, attribute: str) -> tuple[Markup, Markup]:
         figure = f'<span class="num" {attribute}="{note.ref}"{self.desk.origin()}>{note.calculated}</span>'
