@@ -1,7 +1,7 @@
 """The marks of a finished page beside those of the page that the sources build: source lines, and what moved."""
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 
@@ -19,9 +19,9 @@ _LINE = re.compile(r' data-line="([^"]*)"')
 class Alignment:
     """A finished page, the same page built afresh with source lines in its marks, and which mark is which."""
 
-    def __init__(self, page: Page, fresh: str, file: str) -> None:
-        self.page, self.file, self._fresh = page, file, fresh
-        expected = [mark for mark in Page(page.name, fresh).nodes if _kind(mark)]
+    def __init__(self, page: Page, fresh: Page, file: str) -> None:
+        self.page, self.file, self._fresh = page, file, fresh.html
+        expected = [mark for mark in fresh.nodes if _kind(mark)]
         found = [mark for mark in page.nodes if _kind(mark)]
         due, there = [_key(mark) for mark in expected], [_key(mark) for mark in found]
         self._opcodes = SequenceMatcher(None, due, there, autojunk=False).get_opcodes() if due != there else []
@@ -42,9 +42,13 @@ class Alignment:
         return lines
 
     def source(self, node: Node | None) -> str:
-        """The source line of a mark, or of the nearest mark before any other element."""
-        before = bisect_right(self._places, node.place) if node else 0
-        return self._lines[before - 1] if before else self.file
+        """The source line of a mark, of the first mark inside an element, or of the last one before it."""
+        if node is None:
+            return self.file
+        after = bisect_left(self._places, node.place)
+        if after < len(self._found) and _is_inside(self._found[after], node):
+            return self._lines[after]
+        return self._lines[after - 1] if after else self.file
 
     def moved(self) -> Iterator[Fault]:
         """Every mark that is missing, added, or another one than the sources have at its place."""
@@ -87,6 +91,12 @@ def without_lines(fresh: str) -> str:
 
 def _kind(node: Node) -> str:
     return next((kind for mark, kind in KINDS.items() if mark in node.attributes), "")
+
+
+def _is_inside(node: Node | None, element: Node) -> bool:
+    while node is not None and node is not element:
+        node = node.parent
+    return node is element
 
 
 def _name(node: Node) -> str:

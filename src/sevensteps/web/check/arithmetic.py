@@ -9,10 +9,11 @@ from sevensteps.expression import Apply, Constant, Expression, Number
 
 @dataclass(frozen=True)
 class Figure:
-    """A marked number. Two are the same when they name the same value, whatever they print."""
+    """A marked number, and its places if it names them. Two are the same when their refs are, whatever they print."""
 
     ref: str
     text: str = field(default="", compare=False)
+    places: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)

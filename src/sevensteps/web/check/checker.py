@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from functools import cache
 
 from sevensteps.web.check import links, rules, tables, worked
 from sevensteps.web.check.alignment import Alignment, without_lines
@@ -26,8 +27,12 @@ class Checker:
         #: What the sources build now, with the source line in every mark.
         self.fresh = render(sources, lines=True).files
         names = [name for name in files if name in self.fresh and name.endswith(".html")]
+        self.fresh_page = cache(self._fresh_page)
         self.pages = {name: Page(name, files[name].decode("utf-8", "replace")) for name in names}
         self.ids = {name: links.ids(self.pages[name]) if name in self.pages else set() for name in files}
+
+    def _fresh_page(self, name: str) -> Page:
+        return Page(name, self.fresh[name].decode())
 
     def site(self) -> Report:
         """Every file and every page."""
@@ -50,11 +55,10 @@ class Checker:
         return Report(self._faults(page, findings), _counts(page))
 
     def _faults(self, page: Page, findings: list[Finding]) -> list[Fault]:
-        fresh = self.fresh[page.name].decode()
-        if not findings and page.html == without_lines(fresh):
+        if not findings and page.html == without_lines(self.fresh[page.name].decode()):
             return []
         slug = page.name.removesuffix(".html")
-        alignment = Alignment(page, fresh, f"content/{LANGUAGE}/{slug}.md")
+        alignment = Alignment(page, self.fresh_page(page.name), f"content/{LANGUAGE}/{slug}.md")
         faults = list(alignment.moved())
         faults += [Fault(f.kind, page.name, f.ref, f.shown, f.expected, alignment.source(f.node)) for f in findings]
         if all(fault.kind == "claim" for fault in faults) and (difference := alignment.difference()):

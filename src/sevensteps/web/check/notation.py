@@ -14,6 +14,8 @@ FUNCTIONS = {"√": "root", "ln": "ln", "tanh": "tanh", "erf": "erf", "max": "ma
 POWERS = {"2": "square", "3": "cube"}
 _SIGN = re.compile(r"\s+|[=+−×/(),√π]|ln|tanh|erf|max|e")
 
+_PLACES = re.compile(r"-?\d{1,3}")
+
 
 class UnreadableError(ValueError):
     """Text that is no arithmetic."""
@@ -29,6 +31,14 @@ class Sign:
 #: A power is printed as <sup>…</sup>: its brackets.
 RAISED, LOWERED = Sign("<sup>"), Sign("</sup>")
 Token: TypeAlias = Figure | str | Sign
+
+
+def places_of(number: Node) -> int | None:
+    """The places that a number of a worked line names, if any. Raises UnreadableError."""
+    places = number.attributes.get("data-places")
+    if places is None or _PLACES.fullmatch(places):
+        return int(places) if places else None
+    raise UnreadableError(f'data-places="{places}"')
 
 
 def sides(line: Node) -> list[list[Token]]:
@@ -50,7 +60,7 @@ def _tokens(node: Node) -> list[Token]:
         if isinstance(child, str):
             tokens += _signs(child)
         elif "data-ref" in child.attributes:
-            tokens.append(Figure(child.attributes["data-ref"], child.text))
+            tokens.append(Figure(child.attributes["data-ref"], child.text, places_of(child)))
         elif "data-structure" in child.attributes:
             tokens.append(child.text)
         elif child.tag == "sup":

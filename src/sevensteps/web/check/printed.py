@@ -5,6 +5,7 @@ And back: what a printed text says.
 
 import math
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
+from fractions import Fraction
 
 MINUS = "\u2212"
 #: Wide enough for any float64 written out in full.
@@ -14,30 +15,38 @@ NOT_FINITE = ("∞", f"{MINUS}∞", "undefined")
 
 
 def printed(value: float, places: int | None = None) -> str:
-    """A number as a page must print it; `places` is what a worked line asks for in place of three."""
+    """A number as a page must print it; `places` is what a worked line asks for in place of three.
+
+    Fewer than no places round to tens, hundreds and so on.
+    """
     if math.isnan(value):
         return "undefined"
     if math.isinf(value):
         return "∞" if value > 0 else f"{MINUS}∞"
-    sign = MINUS if value < 0 else ""
-    over, under = abs(value).as_integer_ratio()
-    hundredths = _nearest(over * 100, under)
+    exact = Fraction(abs(value))
+    hundredths = _nearest(exact, 2)
     if hundredths / 100 == abs(value):
-        whole, rest = divmod(hundredths, 100)
-        return sign * (hundredths > 0) + (f"{whole}.{rest:02}".rstrip("0") if rest else str(whole))
-    if places is None and not _nearest(over * 1000, under):
+        return _written(value, hundredths, 2, short=True)
+    if places is None and not _nearest(exact, 3):
         return "<0.001" if value > 0 else f">{MINUS}0.001"
     count = 3 if places is None else places
-    if not _nearest(over * 10**count, under):
+    if not _nearest(exact, count):
         # As many places as show the first digit that is not 0.
-        count = next(n for n in range(count, 400) if over * 10**n >= under)
-    whole, rest = divmod(_nearest(over * 10**count, under), 10**count)
-    return f"{sign}{whole}.{rest:0{count}}"
+        count = next(n for n in range(count, 400) if exact * Fraction(10) ** n >= 1)
+    return _written(value, _nearest(exact, count), count)
 
 
-def _nearest(over: int, under: int) -> int:
-    """over / under as the nearest whole number, halves up."""
-    return (2 * over + under) // (2 * under)
+def _nearest(exact: Fraction, places: int) -> int:
+    """The nearest whole number of units of the last place, halves up."""
+    return math.floor(exact * Fraction(10) ** places + Fraction(1, 2))
+
+
+def _written(value: float, units: int, places: int, short: bool = False) -> str:
+    """So many units of the last place as digits; `short` drops what the last zeros say."""
+    whole, rest = divmod(units * 10 ** max(-places, 0), 10 ** max(places, 0))
+    digits = f"{whole}.{rest:0{places}}" if places > 0 and (rest or not short) else str(whole)
+    sign = MINUS if value < 0 and units else ""
+    return sign + (digits.rstrip("0") if short and rest else digits)
 
 
 def said(text: str) -> Decimal:
@@ -55,8 +64,8 @@ def rounded(value: Decimal, places: int) -> Decimal:
     return value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP, WIDE)
 
 
-def agrees(calculated: Decimal, text: str) -> bool:
-    """Whether a calculator that gives `calculated` shows the printed text: at three places or as many as it prints.
+def agrees(calculated: Decimal, text: str, places: int | None) -> bool:
+    """Whether a calculator that gives `calculated` shows the printed text, at three places or those that it names.
 
     <0.001 is shown by anything closer to 0 than that, on the same side of 0 or 0 itself.
     """
@@ -65,4 +74,4 @@ def agrees(calculated: Decimal, text: str) -> bool:
     result = said(text)
     if not (calculated.is_finite() and result.is_finite()):
         return calculated.is_infinite() and calculated == result
-    return rounded(calculated, max(3, -int(result.as_tuple().exponent))) == result
+    return rounded(calculated, 3 if places is None else places) == result

@@ -112,8 +112,10 @@ class _Reader(HTMLParser):
         return node
 
     def handle_endtag(self, tag: str) -> None:
-        open_tags = [node.tag for node in self.stack[1:]]
-        if tag not in open_tags:
+        if tag == self.stack[-1].tag:
+            self.stack.pop()
+            return
+        if tag not in (node.tag for node in self.stack[1:]):
             self._fault(f"</{tag}> that closes nothing", f"no </{tag}>")
             return
         while (node := self.stack.pop()).tag != tag:

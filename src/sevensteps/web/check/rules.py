@@ -1,17 +1,16 @@
 """What the rules hand back, and the rules on single marks: numbers, facts, tokens, claims."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sevensteps.claims import BadClaimError, holds
 from sevensteps.refs import UnknownRefError
+from sevensteps.web.check.notation import UnreadableError, places_of
 from sevensteps.web.check.reader import Node, Page
 from sevensteps.web.check.values import Values
 
 #: The attribute that carries the full value, by element.
 VALUE = {"data": "value", "mn": "data-value", "tspan": "data-value"}
-_PLACES = re.compile(r"[1-9]\d?")
 
 
 @dataclass(frozen=True)
@@ -30,16 +29,17 @@ def numbers(page: Page, values: Values) -> Iterator[Finding]:
     for node in page.with_attribute("data-ref"):
         ref = node.attributes["data-ref"]
         value = values.number(ref)
-        places = node.attributes.get("data-places")
         if value is None:
             yield Finding("number", node, ref, node.text, "a ref of a single number of the toy")
-        elif places is not None and not (_PLACES.fullmatch(places) and inside_worked_line(node)):
-            yield Finding("number", node, ref, f'data-places="{places}"', "no places of its own outside a worked line")
+        elif "data-places" in node.attributes and not inside_worked_line(node):
+            yield Finding("number", node, ref, "places of its own", "the print rule, outside a worked line")
         elif node.tag not in VALUE:
             yield Finding("number", node, ref, f"<{node.tag}>", f"one of {', '.join(VALUE)}")
         else:
-            expected = values.text(ref, int(places) if places else None)
-            yield from _written(node, "number", ref, value, expected)
+            try:
+                yield from _written(node, "number", ref, value, values.text(ref, places_of(node)))
+            except UnreadableError as error:
+                yield Finding("number", node, ref, str(error), "a number of places")
 
 
 def facts(page: Page, values: Values) -> Iterator[Finding]:

@@ -43,4 +43,8 @@ def _problem(node: Node, ref: str, values: Values) -> tuple[str, str] | None:
         open_ended = any(figure.text in NOT_FINITE for figure in (*figures(left[0]), right))
         return None if open_ended else (f"open: {node.text}", "arithmetic that closes, for its numbers are finite")
     calculated = calculate(left[0])
-    return None if agrees(calculated, right.text) else (node.text, f"{calculated:.9g} from the printed digits")
+    return (
+        None
+        if agrees(calculated, right.text, right.places)
+        else (node.text, f"{calculated:.9g} from the printed digits")
+    )
