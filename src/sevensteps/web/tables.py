@@ -85,7 +85,7 @@ def from_printed(runs: Runs, ref: str, there: set[str] | None = None) -> Decimal
     if not all(isfinite(number.value) and (there is None or run + number.ref in there) for number in operands):
         return None
     calculated = evaluate(expression, lambda number: _printed(number.value))
-    return None if calculated.is_nan() else rounded(calculated, 3)
+    return rounded(calculated, 3) if calculated.is_finite() else None
 
 
 def sum_notes(runs: Runs, refs: Sequence[str]) -> list[Note]:
