@@ -25,14 +25,14 @@ def printed(value: float, places: int | None = None) -> str:
         return "∞" if value > 0 else f"{MINUS}∞"
     exact = Fraction(abs(value))
     hundredths = _nearest(exact, 2)
-    if hundredths / 100 == abs(value):
+    if hundredths / 100 == abs(value) and (places is None or places >= 0):
         return _written(value, hundredths, 2, short=True)
     if places is None and not _nearest(exact, 3):
         return "<0.001" if value > 0 else f">{MINUS}0.001"
     count = 3 if places is None else places
     if not _nearest(exact, count):
-        # As many places as show the first digit that is not 0.
-        count = next(n for n in range(count, 400) if exact * Fraction(10) ** n >= 1)
+        # Three places stand for the first digit that is not 0, each further one for one digit more.
+        count += next(n for n in range(400) if exact * Fraction(10) ** n >= 1) - 3
     return _written(value, _nearest(exact, count), count)
 
 
@@ -69,6 +69,8 @@ def agrees(calculated: Decimal, text: str, places: int | None) -> bool:
 
     <0.001 is shown by anything closer to 0 than that, on the same side of 0 or 0 itself.
     """
+    if calculated.is_nan():
+        return False
     if text in TINY:
         return abs(calculated) < Decimal("0.001") and calculated * TINY[text] >= 0
     result = said(text)
