@@ -76,5 +76,5 @@ def _mathml(latex: str, block: bool) -> str:
 
 
 def _reason(message: str) -> str:
-    first = _ANSI.sub("", message).partition("\n")[0]
+    first = _ANSI.sub("", message).strip().partition("\n")[0]
     return first.removeprefix("Error: ").rstrip(".")
