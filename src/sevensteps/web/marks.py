@@ -72,11 +72,12 @@ class Marks:
         return re.sub(r"\w+", lambda word: symbol(word[0]) if word[0] in symbols else escape(word[0]), sentence)
 
     def label(self, ref: str) -> str:
-        """A number's symbol with its place in words: y, row 5, dimension 1."""
+        """A number's symbol with its place as readers count it, and its run where that is not the main one: y[5, 1]."""
         trace, name, index = self.runs.find(ref)
         step = trace.steps[name]
-        places = [place(trace, axis, i) for axis, i in zip(step.axes, index, strict=False)]
-        return symbol(step.symbol or name) + (f"<sub>{', '.join(places)}</sub>" if places else "")
+        places = ", ".join(place(trace, axis, i) for axis, i in zip(step.axes, index, strict=False))
+        run = f" ({structure(trace.run.replace('_', ' '))})" if trace.run != "main" else ""
+        return symbol(step.symbol or name) + (f'<span class="place">[{places}]</span>' if places else "") + run
 
 
 def place(trace: Trace, axis: str, index: int) -> str:
