@@ -1,7 +1,7 @@
 """Calls for running text: numbers, facts, tokens, symbols, claims, worked lines."""
 
 import re
-from html import escape
+from html import escape, unescape
 from typing import Any
 
 from sevensteps.claims import compile_claim, holds
@@ -95,7 +95,7 @@ class TextCalls(Calls):
         css = "claim"
         if not holds(compiled, self.desk.runs):
             css = "claim broken"
-            text = " ".join(re.sub(r"<[^>]+>", "", sentence).split())
+            text = " ".join(unescape(re.sub(r"<[^>]+>", "", sentence)).split())
             self.desk.broken.append(Broken(*self.desk.where(), text, condition))
         return self.desk.keep(
             f'<span class="{css}" data-claim="{escape(compiled)}"{self.desk.origin()}>{sentence}</span>'
