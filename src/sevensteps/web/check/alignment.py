@@ -75,12 +75,13 @@ class Alignment:
         return Fault("text", self.page.name, "", shown, f"what the sources build, {expected}", self._line_at(at))
 
     def _line_at(self, at: int) -> str:
-        """The source line of the last mark that begins before a place in the page."""
-        source, removed = self.file, 0
+        """The source line of the mark that is nearest to a place in the page."""
+        source, distance, removed = self.file, len(self._fresh), 0
         for match in _LINE.finditer(self._fresh):
-            if match.start() - removed > at:
+            away = abs(match.start() - removed - at)
+            if away > distance:
                 break
-            source, removed = match[1].removesuffix(":0"), removed + len(match[0])
+            source, distance, removed = match[1].removesuffix(":0"), away, removed + len(match[0])
         return source
 
 
