@@ -7,9 +7,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT / "src"))
 
-from sevensteps.engine.faults import InputError  # noqa: E402
-from sevensteps.web.output import refuse_sources, write_site  # noqa: E402
-from sevensteps.web.site import load_sources, render  # noqa: E402
+try:
+    from sevensteps.engine.faults import InputError
+    from sevensteps.web.check import check_site
+    from sevensteps.web.output import refuse_sources, write_site
+    from sevensteps.web.site import load_sources, render
+except ModuleNotFoundError as error:
+    sys.exit(f"build.py needs {error.name}, which is not installed here. README.md, 'Build it', says how.")
 
 
 def build(source: Path, output: Path) -> int:
@@ -25,8 +29,6 @@ def build(source: Path, output: Path) -> int:
 
 def check(source: Path, output: Path) -> int:
     """Read the built site again and print one line a fault; 1 when there is one."""
-    from sevensteps.web.check import check_site
-
     report = check_site(load_sources(source), output)
     print(report)
     return 1 if report.faults else 0
