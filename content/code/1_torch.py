@@ -1,3 +1,4 @@
+# Given: text.
 from transformers import GPT2Tokenizer
 
 tokenizer = GPT2Tokenizer.from_pretrained("gpt2")

@@ -1,5 +1,7 @@
-# model = GPT2LMHeadModel.from_pretrained("gpt2")
-# y: what the last block, model.transformer.h[-1], puts out, (1, T, d)
+# Given: model = GPT2LMHeadModel.from_pretrained("gpt2"), ids (1, T),
+# and y, the rows that its last block puts out (1, T, d).
+import torch
+
 f = model.transformer.ln_f(y)          # with a gain and a bias
 z = model.lm_head(f)                   # (1, T, V)
 p = z.softmax(dim=-1)
