@@ -114,3 +114,9 @@ def test_running_sums_and_filters_keep_each_token_at_its_place() -> None:
     assert ops.keep_top_p(p, np.array(0.75)).tolist() == [0.0, 0.5, 0.0, 0.25]
     assert ops.keep_top_p(p, np.array(0.7500001)).tolist() == [0.125, 0.5, 0.0, 0.25]
     assert ops.keep_top_p(p, np.array(0.0)).tolist() == [0.0, 0.5, 0.0, 0.0]
+
+
+def test_a_draw_is_the_first_id_whose_running_sum_lies_above_the_number() -> None:
+    p = np.array([0.125, 0.5, 0.125, 0.25])  # running sums 0.875, 0.5, 1, 0.75
+    assert [float(ops.draw(p, np.array(u))) for u in (0.0, 0.49, 0.5, 0.74, 0.75, 0.875)] == [1, 1, 3, 3, 0, 2]
+    assert ops.draw(p, np.array(0.5)).shape == ()

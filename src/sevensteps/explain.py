@@ -252,6 +252,7 @@ _NOTHING_TO_CALCULATE = {
     "causal_mask": "A later token: masked, so that e to it is exactly nothing.",
     "keep_top_k": "Filtered out.",
     "keep_top_p": "Filtered out.",
+    "draw": "The id of the first token, most likely first, whose running sum of {0} lies above {1}.",
 }
 
 #: op -> one sentence ({0}, {1} are the operands' symbols) and the builder of its expression.
@@ -289,4 +290,5 @@ EXPLANATIONS: dict[str, tuple[str, Callable[[Trace, Step, Index], Expression | N
     "cumulative": ("This probability and all larger ones, added up.", _cumulative),
     "keep_top_k": ("Kept.", _kept),
     "keep_top_p": ("Kept.", _kept),
+    "draw": ("", _given),
 }

@@ -189,6 +189,14 @@ def keep_top_p(p: Array, limit: Array) -> Array:
     return keep_top_k(p, np.asarray(count))
 
 
+def draw(p: Array, u: Array) -> Array:
+    """The id on whose stretch of the running sum u falls, most likely entry first: (V,), () in [0, 1) -> ()."""
+    order = most_likely_first(p)
+    place = int(np.count_nonzero(np.cumsum(p[order]) <= u))
+    # Rounding may leave the last running sum just below 1: an entry with p = 0 is still never drawn.
+    return np.asarray(order[min(place, int(np.count_nonzero(p)) - 1)], dtype=np.float64)
+
+
 def most_likely_first(p: Array) -> NDArray[np.intp]:
     """Indices from the largest entry to the smallest, ties by index: (V,) -> (V,)."""
     return np.argsort(-p, kind="stable")
@@ -205,6 +213,6 @@ OPS: dict[str, Callable[..., Array]] = {
         rows, first_rows, transpose, add, multiply, subtract, divide, row_mean, row_mean_square,
         root_with_epsilon, square_root, linear, linear_part, scores, causal_mask, exp, row_sum,
         softmax, concat, relu, gelu_tanh, gelu_erf, pick, neg_log, log, total, product, row_norm,
-        cosines, cumulative, keep_top_k, keep_top_p,
+        cosines, cumulative, keep_top_k, keep_top_p, draw,
     )
 }  # fmt: skip

@@ -37,11 +37,7 @@ def draw(p: Array, u: float) -> int:
     """
     if not 0 <= u < 1:
         raise ValueError(f"u is {u}, expected a number from 0 up to, not including, 1")
-    order = ops.most_likely_first(p)
-    running = np.cumsum(p[order])  # (V,)
-    place = int(np.searchsorted(running, u, side="right"))
-    # Rounding may leave the last running sum just below 1: a token with p = 0 is still never drawn.
-    return int(order[min(place, int(np.count_nonzero(p)) - 1)])
+    return int(ops.draw(p, np.asarray(u)))
 
 
 def generate(

@@ -83,7 +83,8 @@ class TableCalls(Calls):
     def check(self, caller: Body, answer: str = "", token: str = "") -> str:
         """A *check yourself* box. The body is the question, then `:hint:`, `:answer:` and `:trap:` paragraphs.
 
-        `answer` is the ref of the number asked for, whose worked line opens the answer; `token` a row whose top is it.
+        `answer` is the ref of the number asked for, whose worked line opens the answer. Where a token is asked for,
+        `token` is a row whose top it is, or a number that is its id.
         """
         question, *rest = _PART.split(caller())
         html = self.desk.page.stash.html
@@ -94,7 +95,7 @@ class TableCalls(Calls):
         ref = self.desk.single(answer) if answer else ""
         box = self.desk.macro("check")(
             number=self.desk.page.checks, question=Markup(html(question)), **parts, answer_ref=ref,
-            token_ref=self.desk.runs.ref(token) if token else "",
+            token_mark=self._token_mark(token) if token else "",
             line=Markup(self.desk.marks.worked(ref)) if ref else "",
         )  # fmt: skip
         return self.desk.block(box)
@@ -127,6 +128,10 @@ class TableCalls(Calls):
     def _note(self, note: tables.Note, attribute: str) -> tuple[Markup, Markup]:
         figure = f'<span class="num" {attribute}="{note.ref}"{self.desk.origin()}>{note.calculated}</span>'
         return Markup(self.desk.marks.label(note.ref)), Markup(figure)
+
+    def _token_mark(self, written: str) -> str:
+        ref = self.desk.runs.ref(written)
+        return f"top {ref}" if self.desk.runs[ref].ndim else f"id {ref}"
 
     def _item(self, written: str, item: Any) -> int:
         # p[last] with the item ␣roof is p[last,␣roof].

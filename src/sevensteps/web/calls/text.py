@@ -51,6 +51,11 @@ class TextCalls(Calls):
         ref = self.desk.runs.ref(f"{run}/{of}[{position}]")
         return self._token(ref, int(self.desk.runs[ref]), f"id {ref}")
 
+    def named(self, written: str) -> str:
+        """The token whose id a number is: `named('drawn')`."""
+        ref = self.desk.single(written)
+        return self._token(ref, int(self.desk.runs[ref]), f"id {ref}")
+
     def top(self, row: str) -> str:
         """The token with the largest entry of a row: `top('p[last]')`."""
         ref = self.desk.runs.ref(row)
