@@ -5,9 +5,11 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from xml.etree.ElementTree import Element
 
 import pytest
 from browser import NoBrowserError, launch, watch
+from pages import PAGES, read
 from playwright.sync_api import Browser, Page, sync_playwright
 
 ROOT = Path(__file__).parent.parent
@@ -22,6 +24,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     build = subprocess.run(command, cwd=folder.parent, capture_output=True, encoding="utf-8")
     assert build.returncode == 0, build.stdout + build.stderr
     return folder
+
+
+@pytest.fixture(scope="session")
+def pages(site: Path) -> dict[str, Element]:
+    """The built pages as trees."""
+    return {name: read(site / f"{name}.html") for name in PAGES}
 
 
 @pytest.fixture(scope="session")

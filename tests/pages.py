@@ -49,6 +49,21 @@ def of_class(root: Element, css: str) -> list[Element]:
     return [element for element in root.iter() if css in element.get("class", "").split()]
 
 
+def only(root: Element, css: str) -> Element:
+    """The one element of a class."""
+    (element,) = of_class(root, css)
+    return element
+
+
+def table_of(root: Element, caption: str) -> list[list[str]]:
+    """The texts of a table's cells, found by the id of its caption."""
+    return rows_of(root.find(f".//caption[@id='{caption}']/.."))
+
+
+def rows_of(table: Element) -> list[list[str]]:
+    return [[text(cell) for cell in row] for row in table.iter("tr")]
+
+
 def with_attribute(root: Element, name: str) -> Iterator[Element]:
     return (element for element in root.iter() if name in element.attrib)
 

@@ -4,17 +4,17 @@ import re
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from xml.etree.ElementTree import Element
 
 import numpy as np
 import pytest
-from pages import STEPS, of_class, printed, read, text
-from toys import shipped
+from pages import STEPS, of_class, printed, text
+from toys import shipped_runs
 
 from sevensteps.engine.toy import text_of
-from sevensteps.web.derived import add_derived
 
 CONTENT = Path(__file__).parent.parent / "content"
-RUNS = add_derived(shipped().traces(), CONTENT / "derived.toml")
+RUNS = shipped_runs()
 MAIN = RUNS.traces["main"]
 PROGRAMS = tuple(range(1, 8))
 
@@ -63,9 +63,9 @@ MISTAKES = [
 ]
 
 
-def programs_on(site: Path, number: int) -> list[str]:
+def programs_on(pages: dict[str, Element], number: int) -> list[str]:
     """The programs of a page's In code box as a reader sees them: numpy, then PyTorch."""
-    return ["".join(pre.itertext()) for pre in read(site / f"{STEPS[number - 1]}.html").iter("pre")]
+    return ["".join(pre.itertext()) for pre in pages[STEPS[number - 1]].iter("pre")]
 
 
 def given_to(program: str) -> dict[str, Any]:
@@ -91,19 +91,19 @@ def wrong_results(variables: dict[str, Any], number: int) -> list[str]:
 
 
 @pytest.mark.parametrize("number", PROGRAMS)
-def test_the_page_shows_the_programs_of_the_files(site: Path, number: int) -> None:
+def test_the_page_shows_the_programs_of_the_files(pages: dict[str, Element], number: int) -> None:
     files = [CONTENT / "code" / f"{number}.py", CONTENT / "code" / f"{number}_torch.py"]
-    assert programs_on(site, number) == [file.read_text(encoding="utf-8").strip() for file in files]
+    assert programs_on(pages, number) == [file.read_text(encoding="utf-8").strip() for file in files]
 
 
 @pytest.mark.parametrize("number", PROGRAMS)
-def test_a_program_gives_the_toys_numbers(site: Path, number: int) -> None:
-    assert wrong_results(run(programs_on(site, number)[0], number), number) == []
+def test_a_program_gives_the_toys_numbers(pages: dict[str, Element], number: int) -> None:
+    assert wrong_results(run(programs_on(pages, number)[0], number), number) == []
 
 
 @pytest.mark.parametrize("number", PROGRAMS)
-def test_a_program_needs_all_that_its_first_comment_names(site: Path, number: int) -> None:
-    program = programs_on(site, number)[0]
+def test_a_program_needs_all_that_its_first_comment_names(pages: dict[str, Element], number: int) -> None:
+    program = programs_on(pages, number)[0]
     assert given_to(program)
     for missing in given_to(program):
         used = re.sub(r"#.*", "", program)
@@ -111,9 +111,9 @@ def test_a_program_needs_all_that_its_first_comment_names(site: Path, number: in
 
 
 @pytest.mark.parametrize("number", PROGRAMS)
-def test_what_a_program_gives_is_what_its_page_prints(site: Path, number: int) -> None:
-    on_page = printed(read(site / f"{STEPS[number - 1]}.html"))
-    variables = run(programs_on(site, number)[0], number)
+def test_what_a_program_gives_is_what_its_page_prints(pages: dict[str, Element], number: int) -> None:
+    on_page = printed(pages[STEPS[number - 1]])
+    variables = run(programs_on(pages, number)[0], number)
     compared = dict.fromkeys(RESULTS[number], 0)
     for variable, written in RESULTS[number].items():
         ref = RUNS.ref(written)
@@ -136,23 +136,23 @@ def is_rounded(value: float, shown: str) -> bool:
     return abs(Decimal(value) - number) <= (half_a_unit if "." in shown else 0) + Decimal("1e-12")
 
 
-def test_the_last_program_picks_the_tokens_that_its_page_names(site: Path) -> None:
-    variables = run(programs_on(site, 7)[0], 7)
-    named = {token.get("data-token"): text(token) for token in of_class(read(site / f"{STEPS[6]}.html"), "token")}
-    assert (variables["greedy"], variables["drawn"]) == (named["top probs.4"], named["top drawn"])
+def test_the_last_program_picks_the_tokens_that_its_page_names(pages: dict[str, Element]) -> None:
+    variables = run(programs_on(pages, 7)[0], 7)
+    named = {token.get("data-token"): text(token) for token in of_class(pages[STEPS[6]], "token")}
+    assert (variables["greedy"], variables["drawn"]) == (named["top probs.4"], named["id drawn"])
     assert variables["greedy"] != variables["drawn"]
 
 
 @pytest.mark.parametrize(("number", "right", "wrong"), MISTAKES)
-def test_a_mistake_in_a_program_is_noticed(site: Path, number: int, right: str, wrong: str) -> None:
-    program = programs_on(site, number)[0]
+def test_a_mistake_in_a_program_is_noticed(pages: dict[str, Element], number: int, right: str, wrong: str) -> None:
+    program = programs_on(pages, number)[0]
     assert right in program
     assert wrong_results(run(program.replace(right, wrong), number), number)
 
 
 @pytest.mark.parametrize("number", PROGRAMS)
-def test_a_wrong_variable_is_noticed(site: Path, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    program = programs_on(site, number)[0]
+def test_a_wrong_variable_is_noticed(pages: dict[str, Element], number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = programs_on(pages, number)[0]
     # The last program only names its picks with the vocabulary: a test of its own looks at them.
     for name in set(given_to(program)) - ({"vocabulary"} if number == 7 else set()):
         with monkeypatch.context() as spoiled:

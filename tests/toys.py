@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from sevensteps.engine.steps import Trace
 from sevensteps.engine.toy import Toy, load_toy
+from sevensteps.refs import Runs
+from sevensteps.web.derived import add_derived
 
 SHIPPED = Path(__file__).parent.parent / "content" / "toy.toml"
 
@@ -23,6 +25,12 @@ def shipped() -> Toy:
 @cache
 def shipped_traces() -> dict[str, Trace]:
     return shipped().traces()
+
+
+@cache
+def shipped_runs() -> Runs:
+    """The traces with the derived values of the pages."""
+    return add_derived(shipped_traces(), SHIPPED.parent / "derived.toml")
 
 
 def shipped_data() -> dict:
