@@ -17,7 +17,7 @@ def shown(value: float) -> str:
     if not math.isfinite(value):
         return "undefined" if math.isnan(value) else ("∞" if value > 0 else MINUS + "∞")
     if is_short(value):
-        return _signed(f"{value:.2f}".rstrip("0").rstrip("."))
+        return _signed(f"{rounded(Decimal(value), 2):f}".rstrip("0").rstrip("."))  # a huge value may end in a tie
     three = rounded(Decimal(value), 3)
     if not three:
         return "<0.001" if value > 0 else f">{MINUS}0.001"

@@ -66,7 +66,7 @@ def closing_notes(runs: Runs, refs: Sequence[str]) -> list[Note]:
     notes = []
     for ref in refs:
         calculated = from_printed(runs, ref, there)
-        if calculated is not None and abs(calculated - _printed(float(runs[ref]))) > Decimal("0.001"):
+        if calculated is not None and abs(calculated - _printed(float(runs[ref]))) > _unit(calculated):
             notes.append(Note(ref, decimal_text(calculated)))
     return notes
 
@@ -85,7 +85,7 @@ def from_printed(runs: Runs, ref: str, there: set[str] | None = None) -> Decimal
     if not all(isfinite(number.value) and (there is None or run + number.ref in there) for number in operands):
         return None
     calculated = evaluate(expression, lambda number: _printed(number.value))
-    return rounded(calculated, 3) if calculated.is_finite() else None
+    return rounded(calculated, _places(calculated)) if calculated.is_finite() else None
 
 
 def sum_notes(runs: Runs, refs: Sequence[str]) -> list[Note]:
@@ -107,6 +107,7 @@ def _is_distribution(runs: Runs, row: str, there: set[str]) -> bool:
     values = trace.values[name][index]
     return (
         values.ndim == 1
+        and all(map(isfinite, values))
         and all(f"{row}.{k}" in there for k in range(values.size))
         and is_share(trace, trace.steps[name])
     )
@@ -131,9 +132,19 @@ def _printed(value: float) -> Decimal:
     return Decimal(0) if text.startswith(("<", ">")) else read(text)
 
 
+def _places(value: Decimal) -> int:
+    """The places of a calculated figure: three, and fewer where that is more than the twelve digits of a calculator."""
+    return min(3, 11 - value.adjusted())
+
+
+def _unit(value: Decimal) -> Decimal:
+    """One unit of a calculated figure's last digit."""
+    return Decimal(1).scaleb(-_places(value))
+
+
 def decimal_text(value: Decimal) -> str:
-    """A calculated figure in three places, with the pages' minus."""
-    return f"{rounded(value, 3):f}".replace("-", MINUS)
+    """A calculated figure with its places, and the pages' minus."""
+    return f"{rounded(value, _places(value)):f}".replace("-", MINUS)
 
 
 def order(runs: Runs, ref: str) -> list[int]:

@@ -10,7 +10,7 @@ from sevensteps.expression import Apply, Constant, Expression, Number, evaluate,
 from sevensteps.web.printing import is_short, read, rounded, shown, with_places
 
 #: Three to six places are the rule. The rest is for toys with huge or tiny weights, so that they close too.
-OPERAND_PLACES = (3, 4, 5, 6, 8, 10, 12, 15)
+OPERAND_PLACES = (3, 4, 5, 6, 8, 10, 12, 15, 30)
 
 
 @dataclass(frozen=True)

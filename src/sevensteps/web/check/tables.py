@@ -12,8 +12,8 @@ from sevensteps.web.check.rules import Finding
 from sevensteps.web.check.values import Values
 from sevensteps.web.tables import is_share
 
-#: One unit of the last digit.
-UNIT = Decimal("0.001")
+#: A figure has three places, but no more digits than a calculator's display.
+PLACES, DISPLAY = 3, 12
 NOTES = ("data-calculated", "data-printed-sum")
 
 
@@ -43,7 +43,7 @@ def _by_hand(ref: str, values: Values) -> str | None:
     if arithmetic is None:
         return None
     calculated = calculate(with_texts(arithmetic, values.text))
-    return three_places(calculated) if calculated.is_finite() else None
+    return on_display(calculated) if calculated.is_finite() else None
 
 
 def _tables(page: Page) -> Iterator[tuple[Node | None, dict[str, str], dict[str, dict[str, Node]]]]:
@@ -71,8 +71,8 @@ def _calculated(cells: dict[str, str], values: Values) -> Iterator[tuple[str, st
         if arithmetic is None or not all(_is_usable(cells.get(figure.ref)) for figure in figures(arithmetic)):
             continue
         calculated = calculate(with_texts(arithmetic, cells.__getitem__))
-        if calculated.is_finite() and abs(rounded(calculated, 3) - said(text)) > UNIT:
-            yield ref, three_places(calculated)
+        if calculated.is_finite() and _is_off(calculated, said(text)):
+            yield ref, on_display(calculated)
 
 
 def _is_usable(text: str | None) -> bool:
@@ -83,10 +83,10 @@ def _sums(cells: dict[str, str], values: Values) -> Iterator[tuple[str, str]]:
     """Each row of probabilities that is whole in the table, where its printed entries do not add up to 1."""
     for row in dict.fromkeys(ref.rpartition(".")[0] for ref in cells):
         entries = [cells.get(f"{row}.{k}") for k in range(_length_of_share(row, values))]
-        if entries and None not in entries:
+        if entries and all(map(_is_usable, entries)):
             total = sum((said(text) for text in entries if text), Decimal(0))
             if total != 1:
-                yield row, three_places(total)
+                yield row, on_display(total)
 
 
 def _length_of_share(row: str, values: Values) -> int:
@@ -98,5 +98,15 @@ def _length_of_share(row: str, values: Values) -> int:
     return value.size if value.ndim == 1 and is_share(trace, trace.steps[name]) else 0
 
 
-def three_places(value: Decimal) -> str:
-    return f"{rounded(value, 3):f}".replace("-", MINUS)
+def _is_off(calculated: Decimal, printed: Decimal) -> bool:
+    """Whether the two are more than one unit of the calculated figure's last digit apart."""
+    places = _places(calculated)
+    return abs(rounded(calculated, places) - printed) > Decimal(1).scaleb(-places)
+
+
+def _places(value: Decimal) -> int:
+    return min(PLACES, DISPLAY - 1 - value.adjusted())
+
+
+def on_display(value: Decimal) -> str:
+    return f"{rounded(value, _places(value)):f}".replace("-", MINUS)
