@@ -6,7 +6,7 @@ from decimal import Decimal
 from sevensteps.refs import UnknownRefError
 from sevensteps.web.check.arithmetic import figures, with_texts
 from sevensteps.web.check.calculator import calculate
-from sevensteps.web.check.printed import MINUS, NOT_FINITE, rounded, said
+from sevensteps.web.check.printed import MINUS, rounded, said
 from sevensteps.web.check.reader import Node, Page
 from sevensteps.web.check.rules import Finding
 from sevensteps.web.check.values import Values
@@ -65,7 +65,7 @@ def _tables(page: Page) -> Iterator[tuple[Node | None, dict[str, str], dict[str,
 
 def _calculated(cells: dict[str, str], values: Values) -> Iterator[tuple[str, str]]:
     for ref, text in cells.items():
-        if text in NOT_FINITE or values.number(ref) is None:
+        if not _is_usable(text) or values.number(ref) is None:
             continue
         arithmetic = values.arithmetic(ref)
         if arithmetic is None or not all(_is_usable(cells.get(figure.ref)) for figure in figures(arithmetic)):
@@ -76,7 +76,8 @@ def _calculated(cells: dict[str, str], values: Values) -> Iterator[tuple[str, st
 
 
 def _is_usable(text: str | None) -> bool:
-    return text is not None and text not in NOT_FINITE
+    """Whether a cell is there and says a number, not ∞ or a word: the rule of numbers speaks of those."""
+    return text is not None and said(text).is_finite()
 
 
 def _sums(cells: dict[str, str], values: Values) -> Iterator[tuple[str, str]]:
