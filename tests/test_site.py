@@ -47,7 +47,8 @@ def line_of(path: Path, text: str) -> int:
 
 
 def test_all_pages_and_side_files_are_there(site: Path) -> None:
-    assert {f"{page}.html" for page in PAGES} | {"sitemap.xml", "static/style.css", "static/favicon.svg"} <= set(files(site))
+    expected = {"sitemap.xml", "static/style.css", "static/favicon.svg", *(f"{page}.html" for page in PAGES)}
+    assert expected <= set(files(site))
 
 
 def test_two_builds_of_one_input_are_equal_byte_for_byte(source: Path, tmp_path: Path) -> None:
