@@ -2,6 +2,7 @@
 
 import random
 import shutil
+import tomllib
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -107,3 +108,14 @@ def test_a_tied_toy_with_no_unembedding_builds_with_the_shipped_pages(source: Pa
     data = shipped_data() | {"tied": True}
     del data["weights"]["W_U"]
     assert other_faults(source, data) == []
+
+
+def test_other_words_in_the_places_of_the_shipped_ones_keep_every_sentence(source: Path) -> None:
+    toy = (source / "content" / "toy.toml").read_text("utf-8")
+    words = {"the": "der", "cat": "<b>", "climb": "kletter", "roof": "7", '"ed"': '"te"'}
+    for old, new in {"climbed": "kletterte", **words, "<|endoftext|>": "]"}.items():
+        toy = toy.replace(old, new)
+    assert other_faults(source, tomllib.loads(toy)) == []
+    sources = load_sources(source)
+    assert render(sources).broken == []
+    assert '<code class="token">␣7</code>' in (source / "site" / "6-output.html").read_text("utf-8")

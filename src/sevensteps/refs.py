@@ -7,7 +7,7 @@ Authors write a symbol or a name, with one item for each axis, counted as on the
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sevensteps.engine.ops import Array
@@ -23,9 +23,13 @@ class UnknownRefError(LookupError):
 
 @dataclass(frozen=True)
 class Runs:
-    """All traces by name. A ref without a run means `main`."""
+    """All traces by name. A ref without a run means `main`.
+
+    `called` is what the pages call the tokens, in the order of the ids: a toy with other words keeps the text.
+    """
 
     traces: Mapping[str, Trace]
+    called: tuple[str, ...] = ()
 
     def find(self, ref: str) -> tuple[Trace, str, tuple[int, ...]]:
         """The trace, the value's name and the index of `[run/]name[.i[.j]]`. Raises UnknownRefError."""
@@ -53,11 +57,17 @@ class Runs:
         parts = [name]
         for axis, item in zip(_axes(trace, name, items), items.split(",") if items else (), strict=False):
             try:
-                parts.append(str(_index(trace, ".".join(parts), axis, item.strip())))
+                parts.append(str(_index(trace, ".".join(parts), axis, self.token(item.strip(), trace.vocabulary))))
             except UnknownRefError as error:
                 raise UnknownRefError(f"{written!r}: {error}") from None
         ref = ".".join(parts)
         return f"{run}/{ref}" if run and run != "main" else ref
+
+    def token(self, written: str, vocabulary: Sequence[str]) -> str:
+        """The toy's token for one that the pages name: itself, or where there is none, the one with the same id."""
+        if written in vocabulary or written not in self.called[: len(vocabulary)]:
+            return written
+        return vocabulary[self.called.index(written)]
 
 
 def _name(trace: Trace, written: str) -> str:

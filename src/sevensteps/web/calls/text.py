@@ -42,7 +42,9 @@ class TextCalls(Calls):
 
     def t(self, text: str) -> str:
         """A token of the vocabulary."""
-        if text not in self.desk.runs.traces["main"].vocabulary:
+        vocabulary = self.desk.runs.traces["main"].vocabulary
+        text = self.desk.runs.token(text, vocabulary)
+        if text not in vocabulary:
             self.desk.fault(f"token {text!r}", "a token of the vocabulary")
         return self.desk.keep(token(text))
 
