@@ -104,15 +104,15 @@ def token(text: str) -> str:
 
 
 def symbol(text: str) -> str:
-    """A symbol as readers know it: W1 as W with an index, d_head likewise, e^z with z raised, ln V upright."""
+    """A symbol as readers know it: W1, WQ2, d_head as a letter with its index, e^z with z raised."""
     if "^" in text:
         base, _, power = text.partition("^")
         return f"<var>{escape(base)}</var><sup>{symbol(power)}</sup>"
-    letter, tail = (text.partition("_")[0], text.partition("_")[2]) if "_" in text else _split_digits(text)
+    match = _INDEXED.fullmatch(text)
+    letter, tail = (match["letter"], match["index"]) if match else (text, "")
     index = f"<sub>{structure(tail)}</sub>" if tail else ""
     return f"<var>{escape(letter)}{index}</var>"
 
 
-def _split_digits(text: str) -> tuple[str, str]:
-    letter = text.rstrip("0123456789")
-    return letter, text[len(letter) :]
+#: A letter and its index: behind a _, as digits at the end, or as the kind of a weight or bias (WQ1, bO).
+_INDEXED = re.compile(r"(?P<letter>[^_]+?|[Wb])(?:_|(?<=[Wb])(?=[A-Z])|(?=\d))(?P<index>[^_]+)")

@@ -82,7 +82,9 @@ def formula(expression: Expression, number: Callable[[Number], str], constant: C
             # A negative first term of a sum needs no bracket: −0.5 + 1.
             first = write(operands[0]) if sign in "+−" else bracketed(operands[0], _BETWEEN[sign])
             rest = [bracketed(operand, _BETWEEN[sign] + _NOT_SECOND.get(sign, ())) for operand in operands[1:]]
-            return f" {sign} ".join((first, *rest))
+            # A line may break between terms, never inside a product.
+            gap = "\N{NO-BREAK SPACE}" if sign == "×" else " "
+            return f"{gap}{sign}{gap}".join((first, *rest))
         if sign in _POWERS:
             return f"{bracketed(operands[0], _ANY)}<sup>{constant(_POWERS[sign])}</sup>"
         if sign == "exp":
