@@ -97,7 +97,8 @@ def rounded(value: mpmath.mpf, places: int) -> Decimal:
 
 
 def closes(line: dict[str, str]) -> bool:
-    _, arithmetic, printed = (part.strip() for part in line["text"].split(" = "))
+    # A space that breaks no line is a space to a reader.
+    _, arithmetic, printed = (part.strip() for part in line["text"].replace("\N{NO-BREAK SPACE}", " ").split(" = "))
     value = calculated(arithmetic)
     if printed in ("<0.001", ">−0.001"):
         return abs(value) < mpmath.mpf("0.001") and (value >= 0 if printed == "<0.001" else value <= 0)
