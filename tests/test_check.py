@@ -194,7 +194,7 @@ def test_an_answer_that_is_no_number_of_the_toy_is_a_fault(after: Callable[..., 
 @pytest.mark.parametrize(
     ("pattern", "new"),
     [
-        (r"(?<=<span class=\"worked\")(.*?) × ", r"\1 + "),
+        (r"(?<=<span class=\"worked\")(.*?)\s×\s", r"\1 + "),
         (r"(?<=<span class=\"worked\")(.*?)−0\.987<", r"\1−0.986<"),
         (r"(?<=<span class=\"worked\")(.*?) \+ ", r"\1 + 1 + "),
         (r'data-kind="copy"', 'data-kind="line"'),
