@@ -19,11 +19,20 @@ Index = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Worked:
-    """How one number comes about. `expression` is None where there is nothing to calculate or copy."""
+    """How one number comes about. `expression` is None where there is nothing to calculate or copy.
+
+    `wording` says it in words, with {0}, {1} in the places of the `operands`.
+    """
 
     result: Number
     expression: Expression | None
-    sentence: str
+    wording: str
+    operands: tuple[Step, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """The wording with the operands' symbols, or their titles where they have none."""
+        return self.wording.format(*(step.symbol or step.title for step in self.operands))
 
 
 def explain(trace: Trace, name: str, index: Index) -> Worked:
@@ -33,15 +42,14 @@ def explain(trace: Trace, name: str, index: Index) -> Worked:
     result = _number(trace, name, *index)
     step = trace.steps[name]
     if name in trace.patch:
-        return Worked(result, *_patched(trace, name, index))
-    sentence, build = EXPLANATIONS[step.op]
+        return _patched(trace, name, index, result)
+    wording, build = EXPLANATIONS[step.op]
     expression = build(trace, step, index)
-    symbols = [trace.steps[trace.split(ref)[0]].symbol for ref in step.inputs]
     if expression is None:
-        sentence = _NOTHING_TO_CALCULATE[step.op]
-    if step.op == "linear" and len(step.inputs) == 3:
-        sentence = sentence.replace("added up.", "added up, plus {2}.")
-    return Worked(result, expression, sentence.format(*symbols))
+        wording = _NOTHING_TO_CALCULATE[step.op]
+    elif step.op == "linear" and len(step.inputs) == 3:
+        wording = wording.replace("added up.", "added up, plus {2}.")
+    return Worked(result, expression, wording, tuple(trace.steps[trace.split(ref)[0]] for ref in step.inputs))
 
 
 def explain_ref(trace: Trace, ref: str) -> Worked:
@@ -54,13 +62,14 @@ def _number(trace: Trace, ref: str, *index: int) -> Number:
     return Number(full, float(trace[full]))
 
 
-def _patched(trace: Trace, name: str, index: Index) -> tuple[Expression | None, str]:
+def _patched(trace: Trace, name: str, index: Index, result: Number) -> Worked:
     source = trace.patch[name]
     if not isinstance(source, str):
-        return None, "This run sets it, whatever the step would give."
+        return Worked(result, None, "This run sets it, whatever the step would give.")
     if source.endswith(".T"):
         source, index = source.removesuffix(".T"), index[::-1]
-    return _number(trace, source, *index), f"This run takes it from {trace.steps[trace.split(source)[0]].symbol}."
+    step = trace.steps[trace.split(source)[0]]
+    return Worked(result, _number(trace, source, *index), "This run takes it from {0}.", (step,))
 
 
 def _sum(terms: list[Expression]) -> Expression:
@@ -255,7 +264,7 @@ _NOTHING_TO_CALCULATE = {
     "draw": "The id of the first token, most likely first, whose running sum of {0} lies above {1}.",
 }
 
-#: op -> one sentence ({0}, {1} are the operands' symbols) and the builder of its expression.
+#: op -> one sentence ({0}, {1} are the operands) and the builder of its expression.
 EXPLANATIONS: dict[str, tuple[str, Callable[[Trace, Step, Index], Expression | None]]] = {
     "given": ("", _given),
     "rows": ("Looked up: the row of {0} that the token's id names.", _rows),
@@ -263,8 +272,8 @@ EXPLANATIONS: dict[str, tuple[str, Callable[[Trace, Step, Index], Expression | N
     "transpose": ("The same number as in {0}, rows and columns exchanged.", _transpose),
     "add": ("{0} plus {1}, entry by entry.", _entrywise("+")),
     "multiply": ("{0} times {1}, entry by entry.", _entrywise("×")),
-    "subtract": ("The entry of {0} minus {1}.", _with_row_number("−")),
-    "divide": ("The entry of {0} divided by {1}.", _with_row_number("/")),
+    "subtract": ("{0} minus {1}.", _with_row_number("−")),
+    "divide": ("{0} divided by {1}.", _with_row_number("/")),
     "row_mean": ("Add up the row of {0} and divide by how many there are.", _row_mean),
     "row_mean_square": ("The mean of the squares in the row of {0}.", _row_mean_square),
     "root_with_epsilon": ("The root of {0} plus {1}.", _root_with_epsilon),

@@ -15,6 +15,8 @@ import numpy as np
 from sevensteps.engine.ops import OPS, Array
 
 Patch = Mapping[str, float | str]
+#: What an index of a value may count.
+AXES = ("position", "seen", "token", "dimension", "entry", "joined", "unit", "place")
 
 
 @dataclass(frozen=True)

@@ -14,59 +14,68 @@ title = "probability of the four places together"
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sevensteps.engine.faults import Fault, InputError
-from sevensteps.engine.ops import OPS, Array
-from sevensteps.engine.steps import Step, Trace, extended
+from sevensteps.engine.ops import OPS
+from sevensteps.engine.steps import AXES, Step, Trace, extended
 from sevensteps.engine.toyfile import read_toml
 from sevensteps.refs import Runs, UnknownRefError
+from sevensteps.web.schema import faults_of
 
-KEYS = {"op", "inputs", "run", "symbol", "title", "page", "axes"}
+FILE = {"tokens": "a list of texts", "constants": "tables", "derived": "tables"}
+CONSTANT = {"value": "a finite number", "symbol": "a text", "title": "a text", "page": "a whole number"}
+DERIVED = {
+    "op": "a text", "inputs": "a list of texts", "run": "a text", "symbol": "a text", "title": "a text",
+    "page": "a whole number", "axes": "a list of texts",
+}  # fmt: skip
 
 
 def add_derived(traces: Mapping[str, Trace], path: Path, shown: str = "content/derived.toml") -> Runs:
     """The traces with all derived values. Raises InputError with every fault."""
     table = read_toml(path, shown)
-    faults = [
-        Fault(shown, key, "an unknown key", "tokens, constants or derived")
-        for key in set(table) - {"tokens", "constants", "derived"}
-    ]
-    called = tuple(map(str, table.get("tokens", ())))
-    constants: dict[str, Array] = {}
-    steps = []
-    for name, entry in table.get("constants", {}).items():
-        if not isinstance(entry.get("value"), int | float):
-            faults.append(Fault(shown, f"constants.{name}", repr(entry.get("value")), "value = a number"))
-            continue
-        constants[name] = np.array(float(entry["value"]))
-        steps.append(Step(name, "given", (), entry.get("symbol", ""), entry.get("title", ""), entry.get("page", 0)))
-    all_traces = {name: extended(trace, steps, constants) for name, trace in traces.items()}
-    for name, entry in table.get("derived", {}).items():
-        run = entry.get("run", "main")
-        try:
-            all_traces[run] = extended(all_traces[run], [_step(name, entry, Runs(all_traces, called))], {})
-        except (UnknownRefError, KeyError, ValueError, TypeError) as error:
-            faults.append(
-                Fault(shown, f"derived.{name}", str(error.args[0] if error.args else error), "an op of known values")
-            )
+    faults = faults_of(shown, table, FILE)
     if faults:
         raise InputError(faults)
-    return Runs(all_traces, called)
+    constants, entries = table.get("constants", {}), table.get("derived", {})
+    for name, entry in constants.items():
+        faults += faults_of(shown, entry, CONSTANT, ["value"], f"constants.{name}.")
+    for name, entry in entries.items():
+        faults += faults_of(shown, entry, DERIVED, ["op", "inputs"], f"derived.{name}.")
+    if faults:
+        raise InputError(faults)
+    values = {name: np.array(float(entry["value"])) for name, entry in constants.items()}
+    steps = [_given(name, entry) for name, entry in constants.items()]
+    runs = Runs(
+        {name: extended(trace, steps, values) for name, trace in traces.items()}, tuple(table.get("tokens", ()))
+    )
+    for name, entry in entries.items():
+        try:
+            runs = _with(runs, name, entry)
+        except (UnknownRefError, ValueError, TypeError, IndexError) as error:
+            faults.append(Fault(shown, f"derived.{name}", str(error), "an op whose inputs this toy has"))
+    if faults:
+        raise InputError(faults)
+    return runs
 
 
-def _step(name: str, entry: Mapping[str, Any], runs: Runs) -> Step:
-    if unknown := set(entry) - KEYS:
-        raise ValueError(f"unknown key {sorted(unknown)[0]!r}")
-    if entry.get("op") not in OPS:
-        raise ValueError(f"op {entry.get('op')!r}")
-    run = entry.get("run", "main")
+def _given(name: str, entry: Mapping[str, Any]) -> Step:
+    return Step(name, "given", (), entry.get("symbol", ""), entry.get("title", ""), entry.get("page", 0))
+
+
+def _with(runs: Runs, name: str, entry: Mapping[str, Any]) -> Runs:
+    """The runs with one derived value more. Raises UnknownRefError, ValueError, TypeError or IndexError."""
+    run, op, axes = entry.get("run", "main"), entry["op"], tuple(entry.get("axes", ()))
+    if op not in OPS:
+        raise ValueError(f"no op {op!r} (there are {', '.join(OPS)})")
     # Inputs are written without their run: they belong to the same one.
     refs = [runs.ref(f"{run}/{written}").removeprefix(f"{run}/") for written in entry["inputs"]]
-    axes = tuple(entry.get("axes", ()))
-    return Step(
-        name, entry["op"], tuple(refs), entry.get("symbol", ""), entry.get("title", ""), entry.get("page", 0), axes
-    )
+    step = Step(name, op, tuple(refs), entry.get("symbol", ""), entry.get("title", ""), entry.get("page", 0), axes)
+    trace = extended(runs.traces[run], [step], {})
+    if len(axes) != trace[name].ndim or not set(axes) <= set(AXES):
+        raise ValueError(f"axes {', '.join(axes) or 'none'} for a value of {trace[name].ndim} (of {', '.join(AXES)})")
+    return replace(runs, traces={**runs.traces, run: trace})

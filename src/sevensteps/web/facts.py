@@ -9,6 +9,7 @@ from typing import Any
 from sevensteps.engine.faults import Fault as InputFault
 from sevensteps.engine.faults import InputError
 from sevensteps.engine.toyfile import read_toml
+from sevensteps.web.schema import is_number
 
 KEYS = {"value", "source", "product", "sum", "quoted"}
 
@@ -53,11 +54,21 @@ def _problem(entry: Any, facts: Mapping[str, Fact]) -> tuple[str, str] | None:
     operands = entry.get("product", entry.get("sum", []))
     if not isinstance(operands, list):
         return repr(operands), "a list of numbers and facts"
-    if unknown := [part for part in operands if not _known(part, facts)]:
+    if unknown := [part for part in operands if not (part in facts if isinstance(part, str) else is_number(part))]:
         return repr(unknown[0]), "a number or a fact defined above"
-    if "value" in entry and not _is_number(entry["value"]):
+    if "value" in entry and not is_number(entry["value"]):
         return repr(entry["value"]), "a finite number"
+    if "quoted" in entry and not _says(entry["quoted"], entry.get("value")):
+        return f"quoted = {entry['quoted']!r}", "the digits of the value, in quotes"
     return None
+
+
+def _says(quoted: object, value: object) -> bool:
+    """Whether a quoted text is the value, written in another way."""
+    try:
+        return isinstance(quoted, str) and float(quoted) == value
+    except ValueError:
+        return False
 
 
 def _value(entry: Mapping[str, Any], facts: Mapping[str, Fact]) -> float:
@@ -67,11 +78,3 @@ def _value(entry: Mapping[str, Any], facts: Mapping[str, Fact]) -> float:
     parts = [facts[part].value if isinstance(part, str) else part for part in operands]
     result = math.prod(parts) if "product" in entry else math.fsum(parts)
     return int(result) if result == int(result) else result
-
-
-def _known(part: object, facts: Mapping[str, Fact]) -> bool:
-    return part in facts if isinstance(part, str) else _is_number(part)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

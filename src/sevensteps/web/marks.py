@@ -66,10 +66,9 @@ class Marks:
 
     def sentence(self, ref: str) -> str:
         """What is done to get a number, in words."""
-        trace, name, index = self.runs.find(ref)
-        sentence = explain(trace, name, index).sentence
-        symbols = {step.symbol for step in trace.steps.values() if len(step.symbol) > 1 and step.symbol[-1].isdigit()}
-        return re.sub(r"\w+", lambda word: symbol(word[0]) if word[0] in symbols else escape(word[0]), sentence)
+        worked = explain(*self.runs.find(ref))
+        operands = (symbol(step.symbol) if step.symbol else structure(step.title) for step in worked.operands)
+        return worked.wording.format(*operands)
 
     def label(self, ref: str) -> str:
         """A number's symbol with its place as readers count it, and its run where that is not the main one: y[5, 1]."""

@@ -19,12 +19,14 @@ from sevensteps.web.derived import add_derived
 from sevensteps.web.desk import Broken, Desk, Page
 from sevensteps.web.facts import Fact, load_facts
 from sevensteps.web.formulas import Formulas
+from sevensteps.web.schema import faults_of
 
 Loaded = TypeVar("Loaded")
 LANGUAGE = "en"
 STEPS = (
     "1-tokens", "2-embeddings", "3-query-key-value", "4-mask-and-heads", "5-block", "6-output", "7-generation",
 )  # fmt: skip
+SITE = {"title": "a text, not empty", "url": "a text, not empty", "names": "a list of texts"}
 PAGES = ("index", *STEPS, "glossary", "404")
 
 
@@ -56,11 +58,19 @@ def load_sources(root: Path) -> Sources:
     ]
     toy = _attempt(faults, lambda: load_toy(content / "toy.toml"))
     facts = _attempt(faults, lambda: load_facts(content / "facts.toml"))
-    site = _attempt(faults, lambda: read_toml(content / "site.toml", "content/site.toml"))
+    site = _attempt(faults, lambda: load_site(content / "site.toml"))
     runs = _attempt(faults, lambda: add_derived(toy.traces(), content / "derived.toml")) if toy else None
     if faults or runs is None:
         raise InputError(faults)
     return Sources(root, runs, facts or {}, site or {})
+
+
+def load_site(path: Path, shown: str = "content/site.toml") -> dict[str, Any]:
+    """The site's title, its address, and the names whose digits may stand as they are. Raises InputError."""
+    site = read_toml(path, shown)
+    if faults := faults_of(shown, site, SITE, SITE):
+        raise InputError(faults)
+    return site
 
 
 def _attempt(faults: list[Fault], load: Callable[[], Loaded]) -> Loaded | None:
@@ -78,15 +88,27 @@ def render(sources: Sources, lines: bool = False) -> Site:
     """
     env = environment(sources.root)
     desk = Desk(env, sources.root, sources.runs, sources.facts, lines)
-    env.globals.update(all_calls(desk), site=sources.site, steps=STEPS)
-    env.globals.update(all_boxes(desk, env.globals))
     heads = {slug: front_matter(sources.root, slug, desk.faults) for slug in PAGES}
-    site = Site({f"{slug}.html": _page(desk, slug, heads).encode() for slug in PAGES}, desk.broken)
+    try:
+        env.globals.update(all_calls(desk), site=sources.site, steps=STEPS)
+        env.globals.update(all_boxes(desk, env.globals))
+        site = Site({f"{slug}.html": _page(desk, slug, heads).encode() for slug in PAGES}, desk.broken)
+        site.files["sitemap.xml"] = env.get_template("sitemap.xml").render(pages=PAGES).encode()
+    except TemplateError as error:
+        raise InputError([*desk.faults, _template_fault(error, sources.root / "templates")]) from None
     if desk.faults:
         raise InputError(desk.faults)
     site.files |= _static(sources.root)
-    site.files["sitemap.xml"] = env.get_template("sitemap.xml").render(pages=PAGES).encode()
     return site
+
+
+def _template_fault(error: TemplateError, folder: Path) -> Fault:
+    """A mistake in a template, with its file and line."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).parent == folder]
+    where = [f"{Path(frame.filename).name}:{frame.lineno}" for frame in frames]
+    if isinstance(error, TemplateSyntaxError):
+        where = [f"{error.name}:{error.lineno}"]
+    return Fault(f"templates/{''.join(where[-1:])}", "template", str(error.message), "a template that Jinja can draw")
 
 
 def environment(root: Path) -> Environment:

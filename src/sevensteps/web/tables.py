@@ -57,6 +57,17 @@ def _shades(runs: Runs, refs: Iterable[str | None]) -> list[tuple[str, str]]:
     return [(ref, f"{value / largest + 0.0:.2f}".replace("-0.00", "0.00")) for ref, value in values.items()]
 
 
+def paddings(runs: Runs, table: Table) -> dict[str, str]:
+    """For each cell what its text lacks to the longest decimals of its column, so that the points can align."""
+    found = {}
+    for column in zip(*(row.refs for row in (*table.rows, *table.foot)), strict=True):
+        tails = {ref: shown(float(runs[ref])).partition(".")[2] for ref in column if ref and isfinite(runs[ref])}
+        longest = max(map(len, tails.values()), default=0)
+        for ref, tail in tails.items():
+            found[ref] = ("" if tail or not longest else ".") + "0" * (longest - len(tail))
+    return found
+
+
 def closing_notes(runs: Runs, refs: Sequence[str]) -> list[Note]:
     """What the printed operands would give, for each cell that follows from others of the table.
 

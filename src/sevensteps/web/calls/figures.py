@@ -4,7 +4,6 @@ from typing import Any
 
 from markupsafe import Markup
 
-from sevensteps.engine.steps import Step
 from sevensteps.engine.tokenizer import Cut, cuts
 from sevensteps.engine.toy import text_of
 from sevensteps.web import tables
@@ -53,6 +52,3 @@ class FigureCalls(Calls):
         """An id for a picture that no other element of the page has."""
         self.desk.page.pictures += 1
         return f"picture-{self.desk.page.pictures}"
-
-    def steps_of(self, run: str = "main") -> list[Step]:
-        return list(self.desk.runs.traces[run].steps.values())

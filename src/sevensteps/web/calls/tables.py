@@ -6,6 +6,8 @@ from typing import Any
 from markupsafe import Markup
 from numpy import ndindex
 
+from sevensteps.explain import explain
+from sevensteps.expression import Apply
 from sevensteps.web import tables
 from sevensteps.web.desk import Body, Calls
 from sevensteps.web.marks import header
@@ -97,6 +99,7 @@ class TableCalls(Calls):
             number=self.desk.page.checks, question=Markup(html(question)), **parts, answer_ref=ref,
             token_mark=self._token_mark(token) if token else "",
             line=Markup(self.desk.marks.worked(ref)) if ref else "",
+            words=Markup(self._words(ref)) if ref else "",
         )  # fmt: skip
         return self.desk.block(box)
 
@@ -104,7 +107,8 @@ class TableCalls(Calls):
         runs, refs = self.desk.runs, table.refs()
         self.desk.page.tables += 1
         html = self.desk.macro("table")(
-            table=table, shades=tables.shades(runs, table), caption=Markup(self._inline(caller())),
+            table=table, shades=tables.shades(runs, table), paddings=tables.paddings(runs, table),
+            caption=Markup(self._inline(caller())),
             id=f"table-{self.desk.page.tables}", number=lambda ref: Markup(self.desk.marks.number(ref)),
             notes=self._notes(refs),
         )  # fmt: skip
@@ -128,6 +132,11 @@ class TableCalls(Calls):
     def _note(self, note: tables.Note, attribute: str) -> tuple[Markup, Markup]:
         figure = f'<span class="num" {attribute}="{note.ref}"{self.desk.origin()}>{note.calculated}</span>'
         return Markup(self.desk.marks.label(note.ref)), Markup(figure)
+
+    def _words(self, ref: str) -> str:
+        """What is calculated, in words; nothing for a number that is given or copied."""
+        calculated = isinstance(explain(*self.desk.runs.find(ref)).expression, Apply)
+        return self.desk.marks.sentence(ref) if calculated else ""
 
     def _token_mark(self, written: str) -> str:
         ref = self.desk.runs.ref(written)

@@ -123,10 +123,6 @@ class TextCalls(Calls):
         figure = f'data-calculated="{escape(ref)}"{self.desk.origin()}>{decimal_text(calculated)}'
         return self.desk.keep(f'<span class="num" {figure}</span>')
 
-    def in_words(self, written: str) -> str:
-        """One sentence that says what is done to get a number."""
-        return self.desk.keep(self.desk.marks.sentence(self.desk.single(written)))
-
     def formula(self, number: int, values: list[Any]) -> str:
         """A formula of the page with its numbers. `Formulas` writes this call, not the author."""
         try:
