@@ -1,4 +1,4 @@
-"""The one rule by which a number becomes text; the page scripts have the same in JavaScript."""
+"""The one rule by which a number becomes text."""
 
 import math
 from decimal import ROUND_HALF_UP, Decimal
