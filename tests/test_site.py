@@ -165,6 +165,7 @@ def test_a_missing_content_page_is_told(source: Path) -> None:
         ("$a \\\\[1ex] b$", "\\\\["),
         ("$x", "a single $"),
         ("$z = <%= t('␣cat') %>$", "inside a formula"),
+        ("$\\text{<%= n('y[last,1]') %>}$", "inside a formula"),
     ],
 )
 def test_a_mistake_in_the_content_names_file_and_line(source: Path, spoiled: str, said: str) -> None:
