@@ -52,7 +52,7 @@ def _swap(output: Path, fresh: Path, old: Path) -> None:
         os.rename(output, old)
     try:
         os.rename(fresh, output)
-    except OSError:
+    except BaseException:  # an interrupt, too, must not leave the old site in the scratch folder
         if had_old:
             os.rename(old, output)
         raise
