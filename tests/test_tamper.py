@@ -184,7 +184,9 @@ def test_the_command_line_has_only_the_counts_to_say_of_a_good_site_and_exits_0(
 
 
 @pytest.mark.parametrize("seed", range(15))
-def test_editing_any_weight_changes_the_site_and_breaks_only_claims(tmp_path: Path, files: dict[str, bytes], seed: int) -> None:
+def test_editing_any_weight_changes_the_site_and_breaks_only_claims(
+    tmp_path: Path, files: dict[str, bytes], seed: int
+) -> None:
     random = Random(seed)
     for folder in ("content", "templates", "static"):
         shutil.copytree(ROOT / folder, tmp_path / folder)
