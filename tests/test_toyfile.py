@@ -101,7 +101,10 @@ CASES: dict[str, tuple[Callable[[dict], None], str, str, str]] = {
     "tied with W_U": (
         part("tied", to=True), "weights.W_U", "a matrix", "none, since tied = true reads out through W_E"
     ),
-    "ragged": (part("weights", "W_E", 2, to=[1, 0]), "weights.W_E[2]", "length 2", "length 4, as in the first row"),
+    "ragged": (part("weights", "W_E", 2, to=[1, 0]), "weights.W_E[2]", "length 2", "length 4, as in the other rows"),
+    "ragged first row": (
+        part("weights", "W_E", 0, to=[1]), "weights.W_E[0]", "length 1", "length 4, as in the other rows"
+    ),
     "too few rows": (without("weights", "W_E", 11), "weights.W_E", "11 × 4", "12 × 4 (token × dimension)"),
     "too wide": (weight("b_out", [0] * 5), "weights.b_out", "length 5", "length 4 (dimension)"),
     "wrong head shape": (

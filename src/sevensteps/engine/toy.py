@@ -35,13 +35,16 @@ class Toy:
 
     @property
     def heads(self) -> int:
+        """How many attention heads there are."""
         return sum(name.startswith("W_Q.") for name in self.weights)
 
     @property
     def positions(self) -> int:
+        """How many tokens a text may have: the rows of W_pos."""
         return len(self.weights["W_pos"])
 
     def steps(self) -> list[Step]:
+        """The forward pass of this toy."""
         return forward_steps(self.weights, self.heads, activation=self.activation)
 
     def given(self, ids: tuple[int, ...], targets: tuple[int, ...]) -> dict[str, Array]:

@@ -3,6 +3,7 @@
 import math
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -81,10 +82,12 @@ class ToyReader:
             self.fault(key, found, "a list of rows of numbers")
             return None
         rows = [self.numbers(f"{key}[{n}]", row) for n, row in enumerate(found)]
-        lists = [row for row in found if isinstance(row, list) and row]
+        lengths = Counter(len(row) for row in found if isinstance(row, list) and row)
+        # The row that is out of line is told, be it the first; of equally many, the length of the first row counts.
+        usual = lengths.most_common(1)[0][0] if lengths else 0
         for n, row in enumerate(found):
-            if isinstance(row, list) and row and len(row) != len(lists[0]):
-                self.told(f"{key}[{n}]", f"length {len(row)}", f"length {len(lists[0])}, as in the first row")
+            if isinstance(row, list) and row and len(row) != usual:
+                self.told(f"{key}[{n}]", f"length {len(row)}", f"length {usual}, as in the other rows")
         good = [row for row in rows if row is not None]
         return good if len(good) == len(found) and len({*map(len, good)}) == 1 else None
 

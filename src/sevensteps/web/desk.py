@@ -74,6 +74,7 @@ class Desk:
         return ' data-line="{}:{}"'.format(*self.where()) if self.lines else ""
 
     def fault(self, found: str, expected: str) -> None:
+        """Tell what is wrong at the place in the content that is being rendered."""
         file, line = self.where()
         self.faults.append(Fault(f"{file}:{line}", "content", found, expected))
 

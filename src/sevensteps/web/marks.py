@@ -40,6 +40,7 @@ class Marks:
         return f"<{tag}{attributes}>{escape(text)}</{tag}>"
 
     def fact(self, key: str, fact: Fact, tag: str = "data") -> str:
+        """A figure of facts.toml with its key."""
         css = ' class="num fact"' if tag != "mn" else ""
         value = f'{TAGS[tag]}="{full(fact.value)}"'
         return f'<{tag}{css} {value} data-fact="{escape(key)}"{self.origin()}>{fact.text}</{tag}>'
@@ -99,6 +100,7 @@ def structure(text: str) -> str:
 
 
 def token(text: str) -> str:
+    """A token as it looks everywhere, its space visible."""
     return f'<code class="token">{escape(text)}</code>'
 
 

@@ -96,6 +96,9 @@ def render(sources: Sources, lines: bool = False) -> Site:
         site.files["sitemap.xml"] = env.get_template("sitemap.xml").render(pages=PAGES).encode()
     except TemplateError as error:
         raise InputError([*desk.faults, _template_fault(error, sources.root / "templates")]) from None
+    except UnicodeDecodeError as error:
+        found = f"a byte that is not UTF-8 at {error.start}"
+        raise InputError([*desk.faults, Fault("templates/", "(file)", found, "UTF-8 text")]) from None
     if desk.faults:
         raise InputError(desk.faults)
     site.files |= _static(sources.root)

@@ -12,6 +12,8 @@ from sevensteps.web.marks import header
 
 
 class FigureCalls(Calls):
+    """Values and names for pictures and hand-made tables."""
+
     def value(self, written: str) -> Any:
         """A value as a float, or (nested) lists of floats."""
         return self.desk.runs[self.desk.runs.ref(written)].tolist()
@@ -34,9 +36,11 @@ class FigureCalls(Calls):
         return Markup(header(self.desk.runs.traces[run], axis, index))
 
     def tokens_of(self, run: str = "main") -> tuple[str, ...]:
+        """The tokens of a run's text, one a position."""
         return self.desk.runs.traces[run].tokens
 
     def vocabulary_of(self, run: str = "main") -> tuple[str, ...]:
+        """The tokens by id."""
         return self.desk.runs.traces[run].vocabulary
 
     def cuts_of(self, run: str = "main") -> list[Cut]:

@@ -13,6 +13,8 @@ LIBRARIES = ("transformer_lens", "gpt2")
 
 
 class NameCalls(Calls):
+    """The names of our values in other libraries."""
+
     def library_names(self) -> list[tuple[list[Step], dict[str, str]]]:
         """For each entry of names.toml its steps (one for each head where heads have their own) and its other names."""
         file = "content/names.toml"

@@ -21,6 +21,8 @@ _PART = re.compile(r"^:(hint|answer|trap): *", re.MULTILINE)
 
 
 class TableCalls(Calls):
+    """Tables of values, their notes, and the *check yourself* box."""
+
     def matrix(self, written: str, caller: Body, rows: list[Any] | None = None, mark: tuple[Any, ...] = ()) -> str:
         """A value with named rows and columns. `rows` picks some, `mark` sets some off, both as authors count."""
         ref = self.desk.runs.ref(written)

@@ -23,6 +23,8 @@ class Inline(str):
 
 
 class TextCalls(Calls):
+    """Numbers, facts, tokens, symbols, claims, worked lines."""
+
     def n(self, written: str) -> Inline:
         """A number: `n('y[last,1]')`."""
         ref, marks = self.desk.single(written), self.desk.marks

@@ -32,10 +32,12 @@ class Report:
 
     @property
     def numeric(self) -> list[Fault]:
+        """The faults in what a reader may compute."""
         return [fault for fault in self.faults if fault.kind in NUMERIC]
 
     @property
     def broken_claims(self) -> list[Fault]:
+        """The sentences that these weights no longer bear out."""
         return [fault for fault in self.faults if fault.kind == "claim"]
 
     def __str__(self) -> str:

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 
 from sevensteps.claims import BadClaimError, holds
 from sevensteps.refs import UnknownRefError
 from sevensteps.web.check.notation import UnreadableError, places_of
+from sevensteps.web.check.printed import said
 from sevensteps.web.check.reader import Node, Page
 from sevensteps.web.check.values import Values
 
@@ -51,6 +53,8 @@ def facts(page: Page, values: Values) -> Iterator[Finding]:
             yield Finding("fact", node, key, node.text, "a key of content/facts.toml on a number")
         else:
             yield from _written(node, "fact", key, fact.value, fact.text)
+            if said(node.text.replace(",", "")) != Decimal(repr(fact.value)):
+                yield Finding("fact", node, key, node.text, f"digits that say {fact.value!r}")
 
 
 def _written(node: Node, kind: str, name: str, value: float, text: str) -> Iterator[Finding]:
