@@ -95,14 +95,14 @@ def of_one(operator: str) -> Callable[[Trace, Step, Index], Expression]:
     return build
 
 
-def _dot(trace: Trace, pairs: list[tuple[Number, Number]]) -> list[Expression]:
+def _dot(pairs: list[tuple[Number, Number]]) -> list[Expression]:
     return [Apply("×", pair) for pair in pairs]
 
 
 def linear(trace: Trace, step: Step, index: Index) -> Expression:
     x, weight, *bias = step.inputs
     pairs = [(entry, number(trace, weight, k, index[-1])) for k, entry in enumerate(_row(trace, x, index[:-1]))]
-    terms = _dot(trace, pairs) + [number(trace, ref, index[-1]) for ref in bias]
+    terms = _dot(pairs) + [number(trace, ref, index[-1]) for ref in bias]
     return _sum(terms)
 
 
@@ -110,13 +110,13 @@ def linear_part(trace: Trace, step: Step, index: Index) -> Expression:
     z, weight, head = step.inputs
     row = _row(trace, z, index[:-1])
     start = int(trace[head]) * len(row)
-    return _sum(_dot(trace, [(entry, number(trace, weight, start + k, index[-1])) for k, entry in enumerate(row)]))
+    return _sum(_dot([(entry, number(trace, weight, start + k, index[-1])) for k, entry in enumerate(row)]))
 
 
 def scores(trace: Trace, step: Step, index: Index) -> Expression:
     q, k = step.inputs
     pairs = zip(_row(trace, q, index[:1]), _row(trace, k, index[1:]), strict=True)
-    return _sum(_dot(trace, list(pairs)))
+    return _sum(_dot(list(pairs)))
 
 
 def causal_mask(trace: Trace, step: Step, index: Index) -> Expression | None:

@@ -10,6 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from sevensteps.engine.ops import Array
 from sevensteps.engine.steps import Trace
 
@@ -42,7 +44,7 @@ class Runs:
 
     def __getitem__(self, ref: str) -> Array:
         trace, name, index = self.find(ref)
-        return trace[".".join((name, *map(str, index)))]
+        return np.asarray(trace.values[name][index])
 
     def ref(self, written: str) -> str:
         """The ref that an author's `symbol[items]` means. Raises UnknownRefError, saying what is wrong."""
@@ -68,6 +70,12 @@ class Runs:
         if written in vocabulary or written not in self.called[: len(vocabulary)]:
             return written
         return vocabulary[self.called.index(written)]
+
+
+def run_of(ref: str) -> str:
+    """What stands before the value's name: `attention_off/`, or nothing for main. Operands of a number share it."""
+    run, slash, _ = ref.rpartition("/")
+    return run + slash
 
 
 def _name(trace: Trace, written: str) -> str:

@@ -8,7 +8,7 @@ from html import escape
 from sevensteps.engine.steps import Trace
 from sevensteps.explain import explain
 from sevensteps.expression import Number
-from sevensteps.refs import Runs
+from sevensteps.refs import Runs, run_of
 from sevensteps.web.facts import Fact
 from sevensteps.web.printing import shown, with_places
 from sevensteps.web.worked import closing_places, formula
@@ -47,9 +47,7 @@ class Marks:
 
     def worked(self, ref: str) -> str:
         """A worked line: label = arithmetic = result. Only the label and the number where nothing is calculated."""
-        trace, name, index = self.runs.find(ref)
-        run = ref.partition("/")[0] + "/" if "/" in ref else ""
-        worked = explain(trace, name, index)
+        worked = explain(*self.runs.find(ref))
         places = closing_places(worked)
         left = f'<span class="label">{self.label(ref)}</span> = '
         result = self.number(ref, places=places.result if places else None)
@@ -57,7 +55,7 @@ class Marks:
             return self._line(ref, f"{left}{result}", "copy")
 
         def operand(number: Number) -> str:
-            return self.number(run + number.ref, places=places.operands if places else None)
+            return self.number(run_of(ref) + number.ref, places=places.operands if places else None)
 
         line = f"{left}{formula(worked.expression, operand, structure)} = {result}"
         return self._line(ref, line, "line" if places else "open")

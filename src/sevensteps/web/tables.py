@@ -9,7 +9,7 @@ from sevensteps.engine.ops import most_likely_first
 from sevensteps.engine.steps import Step, Trace
 from sevensteps.explain import explain
 from sevensteps.expression import Number, evaluate, numbers
-from sevensteps.refs import Runs, UnknownRefError
+from sevensteps.refs import Runs, UnknownRefError, run_of
 from sevensteps.web.printing import MINUS, read, rounded, shown
 
 
@@ -88,12 +88,11 @@ def from_printed(runs: Runs, ref: str, there: set[str] | None = None) -> Decimal
     With `there`, the refs of a table, None also where not all operands are in the table.
     """
     trace, name, index = runs.find(ref)
-    run = ref.partition("/")[0] + "/" if "/" in ref else ""
     expression = explain(trace, name, index).expression
     if expression is None or isinstance(expression, Number) or not isfinite(float(runs[ref])):
         return None
     operands = list(numbers(expression))
-    if not all(isfinite(number.value) and (there is None or run + number.ref in there) for number in operands):
+    if not all(isfinite(number.value) and (there is None or run_of(ref) + number.ref in there) for number in operands):
         return None
     calculated = evaluate(expression, lambda number: _printed(number.value))
     return rounded(calculated, _places(calculated)) if calculated.is_finite() else None

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal, Overflow
+from functools import cache
 from math import inf, isfinite
 
 from sevensteps.explain import Worked
@@ -32,18 +33,18 @@ def closing_places(worked: Worked) -> Places | None:
     expression, result = worked.expression, worked.result
     if expression is None or not isfinite(result.value) or not all(n.value < inf for n in numbers(expression)):
         return None
-    exact = [_calculated(expression, places) for places in OPERAND_PLACES]
+    calculated = cache(lambda places: _calculated(expression, places))
     twelve_digits = 11 - Decimal(result.value).adjusted()
     for result_places in (None, 4, 5, 6, 9, 12, twelve_digits):
-        for places, calculated in zip(OPERAND_PLACES, exact, strict=True):
-            if (result_places or 0) <= places and _closes(calculated, result.value, result_places):
+        for places in OPERAND_PLACES:
+            if (result_places or 0) <= places and _closes(calculated(places), result.value, result_places):
                 return Places(places, result_places)
     return None
 
 
 def _calculated(expression: Expression, places: int) -> Decimal:
     try:
-        return evaluate(expression, lambda number: read(operand(number, places)))
+        return evaluate(expression, lambda number: read(with_places(number.value, places)))
     except Overflow:
         return Decimal("NaN")
 
@@ -57,11 +58,6 @@ def _closes(calculated: Decimal, result: float, places: int | None) -> bool:
         return abs(calculated) < Decimal("0.001") and calculated * Decimal(result) >= 0
     printed = read(shown(result) if places is None else with_places(result, places))
     return rounded(calculated, 3 if places is None else places) == printed
-
-
-def operand(number: Number, places: int) -> str:
-    """An operand as a worked line prints it: by the print rule at three places, but never as <0.001."""
-    return with_places(number.value, places)
 
 
 def formula(expression: Expression, number: Callable[[Number], str], constant: Callable[[str], str]) -> str:

@@ -4,7 +4,7 @@ from functools import cache
 
 from sevensteps.explain import explain
 from sevensteps.expression import Number
-from sevensteps.refs import UnknownRefError
+from sevensteps.refs import UnknownRefError, run_of
 from sevensteps.web.check.arithmetic import Arithmetic, explained
 from sevensteps.web.check.printed import printed
 from sevensteps.web.site import Sources
@@ -37,8 +37,7 @@ class Values:
         expression = explain(*self.runs.find(ref)).expression
         if expression is None or isinstance(expression, Number):
             return None
-        run, slash, _ = ref.rpartition("/")
-        return explained(expression, run + slash)
+        return explained(expression, run_of(ref))
 
     def marked_token(self, mark: str) -> str | None:
         """What a token mark says: `id ids.4` the token at a position, `top probs.4` the most likely one."""
