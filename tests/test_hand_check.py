@@ -147,6 +147,11 @@ def derived(ref: str) -> str:
         return f"e**({{{match[1]}logits{match[2]}}})"
     if match := re.fullmatch(r"(.*)probs(\.\d+)(\.\d+)", ref):
         return f"{{{match[1]}logits.exp{match[2]}{match[3]}}} / {{{match[1]}logits.exp_sum{match[2]}}}"
+    if match := re.fullmatch(r"(.*)attn\.exp(\.\d+\.\d+\.\d+)", ref):
+        # The score before the mask: a row that may be looked at keeps it.
+        return f"e**({{{match[1]}attn.scaled{match[2]}}})"
+    if match := re.fullmatch(r"(.*)attn\.pattern(\.\d+\.\d+)(\.\d+)", ref):
+        return f"{{{match[1]}attn.exp{match[2]}{match[3]}}} / {{{match[1]}attn.exp_sum{match[2]}}}"
     if match := re.fullmatch(r"(.*)loss(\.\d+)", ref):
         return f"−ln({{{match[1]}probs.target{match[2]}}})"
     return ""

@@ -6,7 +6,7 @@ One explanation for each op of `engine.ops`. A number that no arithmetic made (a
 masked score, a value set by the run's patch) says so in words; where it is a copy, the expression is its source.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from sevensteps import entries
@@ -53,6 +53,14 @@ def explain(trace: Trace, name: str, index: Index) -> Worked:
 def explain_ref(trace: Trace, ref: str) -> Worked:
     """`explain` for a ref without its run. KeyError when it is not the ref of a single number."""
     return explain(trace, *trace.split(ref))
+
+
+def origins(trace: Trace, ref: str) -> Iterator[str]:
+    """A number's ref, then the ref that it is a copy of, and so on: a masked score, then the score itself."""
+    yield ref
+    while isinstance(expression := explain_ref(trace, ref).expression, Number):
+        ref = expression.ref
+        yield ref
 
 
 def _patched(trace: Trace, name: str, index: Index, result: Number) -> Worked:

@@ -7,7 +7,7 @@ from math import isfinite
 
 from sevensteps.engine.ops import most_likely_first
 from sevensteps.engine.steps import Step, Trace
-from sevensteps.explain import explain
+from sevensteps.explain import explain, origins
 from sevensteps.expression import Number, evaluate, numbers
 from sevensteps.refs import Runs, UnknownRefError, run_of
 from sevensteps.web.printing import MINUS, read, rounded, shown
@@ -85,17 +85,23 @@ def closing_notes(runs: Runs, refs: Sequence[str]) -> list[Note]:
 def from_printed(runs: Runs, ref: str, there: set[str] | None = None) -> Decimal | None:
     """What a calculator gives for a number from its printed operands; None where there is nothing to calculate.
 
-    With `there`, the refs of a table, None also where not all operands are in the table.
+    With `there`, the refs of a table, None also where not all operands (or what they are copies of) are in the table.
     """
     trace, name, index = runs.find(ref)
     expression = explain(trace, name, index).expression
     if expression is None or isinstance(expression, Number) or not isfinite(float(runs[ref])):
         return None
     operands = list(numbers(expression))
-    if not all(isfinite(number.value) and (there is None or run_of(ref) + number.ref in there) for number in operands):
+    if not all(isfinite(number.value) for number in operands):
+        return None
+    if there is not None and not all(_is_there(trace, run_of(ref), number.ref, there) for number in operands):
         return None
     calculated = evaluate(expression, lambda number: _printed(number.value))
     return rounded(calculated, _places(calculated)) if calculated.is_finite() else None
+
+
+def _is_there(trace: Trace, run: str, ref: str, there: set[str]) -> bool:
+    return any(run + origin in there for origin in origins(trace, ref))
 
 
 def sum_notes(runs: Runs, refs: Sequence[str]) -> list[Note]:

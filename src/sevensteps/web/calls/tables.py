@@ -43,7 +43,7 @@ class TableCalls(Calls):
         return self._table(table, caller)
 
     def stack(self, rows: list[tuple[str, str]], caller: Body, mark: tuple[int, ...] = ()) -> str:
-        """Rows of different values under one heading: [('token row', 'e[last]'), …], each name inline Markdown."""
+        """Rows of different values under one heading: [('token row', 'E_id[last]'), …], each name inline Markdown."""
         refs = [self.desk.runs.ref(written) for _, written in rows]
         trace, name, _ = self.desk.runs.find(refs[0])
         axis, width = trace.steps[name].axes[-1], self.desk.runs[refs[0]].shape[-1]

@@ -68,11 +68,19 @@ def _calculated(cells: dict[str, str], values: Values) -> Iterator[tuple[str, st
         if not _is_usable(text) or values.number(ref) is None:
             continue
         arithmetic = values.arithmetic(ref)
-        if arithmetic is None or not all(_is_usable(cells.get(figure.ref)) for figure in figures(arithmetic)):
+        if arithmetic is None:
             continue
-        calculated = calculate(with_texts(arithmetic, cells.__getitem__))
+        texts = {figure.ref: _printed(figure.ref, cells, values) for figure in figures(arithmetic)}
+        if not all(map(_is_usable, texts.values())):
+            continue
+        calculated = calculate(with_texts(arithmetic, texts.__getitem__))
         if calculated.is_finite() and _is_off(calculated, said(text)):
             yield ref, on_display(calculated)
+
+
+def _printed(ref: str, cells: dict[str, str], values: Values) -> str:
+    """What the table prints for an operand: its own cell, or the cell of what it is a copy of; empty for neither."""
+    return next((cells[origin] for origin in values.copied_from(ref) if origin in cells), "")
 
 
 def _is_usable(text: str | None) -> bool:

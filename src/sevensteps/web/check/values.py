@@ -1,8 +1,9 @@
 """The engine's values as the rules ask for them: each ref is looked up and printed once."""
 
+from collections.abc import Iterator
 from functools import cache
 
-from sevensteps.explain import explain
+from sevensteps.explain import explain, origins
 from sevensteps.expression import Number
 from sevensteps.refs import UnknownRefError, run_of
 from sevensteps.web.check.arithmetic import Arithmetic, explained
@@ -38,6 +39,11 @@ class Values:
         if expression is None or isinstance(expression, Number):
             return None
         return explained(expression, run_of(ref))
+
+    def copied_from(self, ref: str) -> Iterator[str]:
+        """The ref of a number, and of every number that it is a copy of."""
+        trace, name, index = self.runs.find(ref)
+        return (run_of(ref) + origin for origin in origins(trace, ".".join((name, *map(str, index)))))
 
     def marked_token(self, mark: str) -> str | None:
         """What a token mark says: `id ids.4` the token at a position, `top probs.4` the most likely one."""
