@@ -33,7 +33,10 @@ GIVEN: dict[str, Any] = {
 #: For each program its variables and, as an author would write it, the value of the toy that each must hold.
 RESULTS = {
     1: {"ids": "id"},
-    2: {"embed": "e", "pos_embed": "pos", "x": "x", "dots": "dots", "lengths": "lengths", "cosines": "cosines"},
+    2: {
+        "embed": "E_id", "pos_embed": "P_position", "x": "x", "dots": "dots", "lengths": "lengths",
+        "cosines": "cosines",
+    },
     3: {
         "c": "c1", "n1": "n1", "q1": "q1", "k1": "k1", "v1": "v1",
         "s1_last": "s1[last]", "A1_last": "A1[last]", "o1_last": "o1[last]",

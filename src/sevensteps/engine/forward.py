@@ -89,8 +89,8 @@ _EACH = ("position",)
 
 def _embedding(stream: str) -> list[Step]:
     return [
-        Step("embed", "rows", ("W_E", "ids"), "e", "token row", 2, _ROW),
-        Step("pos_embed", "first_rows", ("W_pos", "ids"), "pos", "position row", 2, _ROW),
+        Step("embed", "rows", ("W_E", "ids"), "E_id", "token row", 2, _ROW),
+        Step("pos_embed", "first_rows", ("W_pos", "ids"), "P_position", "position row", 2, _ROW),
         Step(stream, "add", ("embed", "pos_embed"), "x", "the stream before the block", 2, _ROW),
     ]
 
