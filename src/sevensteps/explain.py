@@ -44,7 +44,7 @@ def explain(trace: Trace, name: str, index: Index) -> Worked:
     wording, build = EXPLANATIONS[step.op]
     expression = build(trace, step, index)
     if expression is None:
-        wording = _NOTHING_TO_CALCULATE[step.op]
+        wording = NOTHING_TO_CALCULATE[step.op]
     elif step.op == "linear" and len(step.inputs) == 3:
         wording = wording.replace("added up.", "added up, plus {2}.")
     return Worked(result, expression, wording, tuple(trace.steps[trace.split(ref)[0]] for ref in step.inputs))
@@ -73,7 +73,8 @@ def _patched(trace: Trace, name: str, index: Index, result: Number) -> Worked:
     return Worked(result, entries.number(trace, source, *index), "This run takes it from {0}.", (step,))
 
 
-_NOTHING_TO_CALCULATE = {
+#: op -> what is said where there is nothing to calculate.
+NOTHING_TO_CALCULATE = {
     "given": "It is given: a weight, an id or a size of the toy file.",
     "causal_mask": "A later token: masked, so that e to it is exactly nothing.",
     "keep_top_k": "Filtered out.",

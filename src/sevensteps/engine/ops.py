@@ -71,19 +71,19 @@ def square_root(x: Array) -> Array:
 
 def linear(x: Array, weight: Array, bias: Array | None = None) -> Array:
     """Rows times a matrix, plus a bias where there is one: (T, d), (d, m), (m,) -> (T, m)."""
-    product = x @ weight  # (T, m)
+    product = _times(x, weight)  # (T, m)
     return product if bias is None else product + bias
 
 
 def linear_part(z: Array, weight: Array, head: Array) -> Array:
     """One head's share of the output matrix: (T, d_head), (heads * d_head, d), () -> (T, d)."""
     start = int(head) * z.shape[-1]
-    return z @ weight[start : start + z.shape[-1]]
+    return _times(z, weight[start : start + z.shape[-1]])
 
 
 def scores(q: Array, k: Array) -> Array:
     """Dot product of every row of q with every row of k: (T, d), (S, d) -> (T, S)."""
-    return q @ k.T
+    return _times(q, k.T)
 
 
 def causal_mask(x: Array) -> Array:
@@ -120,7 +120,9 @@ def relu(x: Array) -> Array:
 
 def gelu_tanh(x: Array) -> Array:
     """GPT-2's GELU: 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) (Hendrycks and Gimpel 2016)."""
-    return 0.5 * x * (1.0 + np.tanh(math.sqrt(2.0 / math.pi) * (x + 0.044715 * x**3)))
+    inner = math.sqrt(2.0 / math.pi) * (x + 0.044715 * x**3)
+    # 0.5 (1 + tanh(u)) is 1 / (1 + e^(-2u)), which keeps its digits where 1 + tanh would cancel (x far below 0).
+    return x / (1.0 + np.exp(-2.0 * inner))
 
 
 def gelu_erf(x: Array) -> Array:
@@ -200,6 +202,24 @@ def draw(p: Array, u: Array) -> Array:
 def most_likely_first(p: Array) -> NDArray[np.intp]:
     """Indices from the largest entry to the smallest, ties by index: (V,) -> (V,)."""
     return np.argsort(-p, kind="stable")
+
+
+#: Up to this many entries a matrix is multiplied term by term.
+BY_HAND = 2**16
+
+
+def _times(x: Array, weight: Array) -> Array:
+    """Rows times a matrix: (T, d), (d, m) -> (T, m).
+
+    The terms of a sum are rounded one by one, in order, as a reader adds them up and as the browser does. Fused
+    multiply-adds would leave 1e-18 where two terms cancel, on some machines. Large matrices need the speed more.
+    """
+    if weight.size > BY_HAND:
+        return np.asarray(x @ weight)
+    result = np.zeros((*x.shape[:-1], weight.shape[-1]))  # (T, m)
+    for k, row in enumerate(weight):  # d times
+        result += x[..., k, None] * row
+    return result
 
 
 def _per_row(b: Array, a: Array) -> Array:

@@ -15,7 +15,7 @@ from sevensteps.engine.steps import Step, Trace, run
 from sevensteps.engine.tokenizer import detokenize
 from sevensteps.engine.toyfile import ToyReader, read_toml
 from sevensteps.engine.toyruns import RunSpec as RunSpec
-from sevensteps.engine.toyruns import check_patch_names, read_runs
+from sevensteps.engine.toyruns import check_patch_names, own_patch, patch_key, read_runs
 from sevensteps.engine.toyweights import head_counts, read_weights
 
 END = "<|endoftext|>"
@@ -71,7 +71,7 @@ class Toy:
 
     def logits_after(self, ids: list[int]) -> Array:
         """The last row's logits: ids -> (V,)."""
-        trace = self.trace("main", RunSpec(tuple(ids), tuple(ids), {}))
+        trace = self.trace("main", RunSpec(tuple(ids), tuple(ids), self.runs["main"].patch))
         return trace[f"logits.{len(ids) - 1}"]
 
     def traces(self) -> dict[str, Trace]:
@@ -85,14 +85,14 @@ class Toy:
         new = list(generate(self.logits_after, start, lambda z: int(z.argmax()), self.positions, end))
         # A text that fills every position has no room to go on: its own rows are the whole trace.
         ids = (*start, *new) if new else (*start, self.runs["main"].targets[-1])
-        return RunSpec(tuple(ids[:-1]), tuple(ids[1:]), {})
+        return RunSpec(tuple(ids[:-1]), tuple(ids[1:]), self.runs["main"].patch)
 
 
 def load_toy(path: Path, shown: str = "content/toy.toml") -> Toy:
     """Read a toy file. Raises InputError with every fault found; `shown` is the file's name in messages."""
     data = read_toml(path, shown)
     reader = ToyReader(shown)
-    reader.keys(data, "", KEYS, ("runs",))
+    reader.keys(data, "", KEYS, ("patch", "runs"))
     # A faulty part is told and goes on as a harmless one, so that the parts behind it are checked too.
     vocabulary = reader.vocabulary(data["vocabulary"]) if "vocabulary" in data else ()
     eps, activation, tied = _settings(reader, data)
@@ -132,18 +132,18 @@ def _all_steps(heads: int) -> list[Step]:
 def _check_values(reader: ToyReader, toy: Toy) -> None:
     """Run everything: replacements have the shape of what they replace, and 0/0 or ∞ − ∞ occurs nowhere."""
     for name, spec in toy.runs.items():
-        for replaced, new in spec.patch.items():
+        for replaced, new in own_patch(toy.runs, name).items():
             try:
                 toy.trace(name, replace(spec, patch={replaced: new}))
             except (KeyError, ValueError) as error:
                 expected = f"a number, or a value of the shape of {replaced}"
-                reader.told(f"runs.{name}.patch.{replaced}", str(error.args[0]), expected)
+                reader.told(f"{patch_key(name)}.{replaced}", str(error.args[0]), expected)
     if reader.faults:
         return
     for name, trace in toy.traces().items():
         undefined = next((value for value, array in trace.values.items() if np.isnan(array).any()), None)
         if undefined:
-            key = f"runs.{name}.patch" if trace.patch else "weights"
+            key = patch_key(name) if trace.patch else "weights"
             expected = "numbers only (smaller weights, or a larger layer_norm_eps)"
             reader.told(key, f"0/0 or ∞ − ∞ in {undefined} of the run {name}", expected)
             if not trace.patch:

@@ -7,6 +7,14 @@ value = 0.5
 symbol = "T"
 title = "a low temperature"
 
+[scenes.robot]               # a run with words and given values of its own, and no forward pass
+tokens = ["moving", "running"]
+
+[constants.robot_logits]
+run = "robot"
+value = [4.81, 4.12]
+axes = ["token"]
+
 [derived.share_of_places]
 op = "total"
 inputs = ["p[last,␣roof]", "p[last,␣wall]"]
@@ -27,8 +35,12 @@ from sevensteps.engine.toyfile import read_toml
 from sevensteps.refs import Runs, UnknownRefError
 from sevensteps.web.schema import faults_of
 
-FILE = {"tokens": "a list of texts", "constants": "tables", "derived": "tables"}
-CONSTANT = {"value": "a finite number", "symbol": "a text", "title": "a text", "page": "a whole number"}
+FILE = {"tokens": "a list of texts", "scenes": "tables", "constants": "tables", "derived": "tables"}
+SCENE = {"tokens": "a list of texts"}
+CONSTANT = {
+    "value": "a finite number, or lists of them", "run": "a text", "symbol": "a text", "title": "a text",
+    "page": "a whole number", "axes": "a list of texts",
+}  # fmt: skip
 DERIVED = {
     "op": "a text", "inputs": "a list of texts", "run": "a text", "symbol": "a text", "title": "a text",
     "page": "a whole number", "axes": "a list of texts",
@@ -41,18 +53,24 @@ def add_derived(traces: Mapping[str, Trace], path: Path, shown: str = "content/d
     faults = faults_of(shown, table, FILE)
     if faults:
         raise InputError(faults)
-    constants, entries = table.get("constants", {}), table.get("derived", {})
+    scenes, constants, entries = (table.get(key, {}) for key in ("scenes", "constants", "derived"))
+    for name, entry in scenes.items():
+        faults += faults_of(shown, entry, SCENE, SCENE, f"scenes.{name}.")
+        if name in traces:
+            faults.append(Fault(shown, f"scenes.{name}", "the name of a run", "another name"))
     for name, entry in constants.items():
         faults += faults_of(shown, entry, CONSTANT, ["value"], f"constants.{name}.")
     for name, entry in entries.items():
         faults += faults_of(shown, entry, DERIVED, ["op", "inputs"], f"derived.{name}.")
     if faults:
         raise InputError(faults)
-    values = {name: np.array(float(entry["value"])) for name, entry in constants.items()}
-    steps = [_given(name, entry) for name, entry in constants.items()]
-    runs = Runs(
-        {name: extended(trace, steps, values) for name, trace in traces.items()}, tuple(table.get("tokens", ()))
-    )
+    stages = {name: Trace(name, {}, {}, vocabulary=tuple(entry["tokens"])) for name, entry in scenes.items()}
+    runs = Runs({**traces, **stages}, tuple(table.get("tokens", ())))
+    for name, entry in constants.items():
+        try:
+            runs = _with_constant(runs, name, entry)
+        except ValueError as error:
+            faults.append(Fault(shown, f"constants.{name}", str(error), "a number, or lists with their axes"))
     for name, entry in entries.items():
         try:
             runs = _with(runs, name, entry)
@@ -63,8 +81,23 @@ def add_derived(traces: Mapping[str, Trace], path: Path, shown: str = "content/d
     return runs
 
 
-def _given(name: str, entry: Mapping[str, Any]) -> Step:
-    return Step(name, "given", (), entry.get("symbol", ""), entry.get("title", ""), entry.get("page", 0))
+def _with_constant(runs: Runs, name: str, entry: Mapping[str, Any]) -> Runs:
+    """The runs with one given value more, in one run or in all. Raises ValueError."""
+    value, axes, only = np.array(entry["value"], dtype=np.float64), tuple(entry.get("axes", ())), entry.get("run")
+    if len(axes) != value.ndim or not set(axes) <= set(AXES):
+        raise ValueError(_wrong_axes(axes, value.ndim))
+    if only is not None and only not in runs.traces:
+        raise ValueError(f"no run {only!r} (there are {', '.join(runs.traces)})")
+    step = Step(name, "given", (), entry.get("symbol", ""), entry.get("title", ""), entry.get("page", 0), axes)
+    traces = {
+        run: extended(trace, [step], {name: value}) if only in (None, run) else trace
+        for run, trace in runs.traces.items()
+    }
+    return replace(runs, traces=traces)
+
+
+def _wrong_axes(axes: tuple[str, ...], needed: int) -> str:
+    return f"axes {', '.join(axes) or 'none'} for a value of {needed} (of {', '.join(AXES)})"
 
 
 def _with(runs: Runs, name: str, entry: Mapping[str, Any]) -> Runs:
@@ -77,5 +110,5 @@ def _with(runs: Runs, name: str, entry: Mapping[str, Any]) -> Runs:
     step = Step(name, op, tuple(refs), entry.get("symbol", ""), entry.get("title", ""), entry.get("page", 0), axes)
     trace = extended(runs.traces[run], [step], {})
     if len(axes) != trace[name].ndim or not set(axes) <= set(AXES):
-        raise ValueError(f"axes {', '.join(axes) or 'none'} for a value of {trace[name].ndim} (of {', '.join(AXES)})")
+        raise ValueError(_wrong_axes(axes, trace[name].ndim))
     return replace(runs, traces={**runs.traces, run: trace})

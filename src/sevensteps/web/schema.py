@@ -15,12 +15,18 @@ def is_number(value: object) -> bool:
         return False
 
 
+def is_array(value: object) -> bool:
+    """A finite number, or a list of such, nested as deep as one likes; not empty."""
+    return is_number(value) or (isinstance(value, list) and value != [] and all(map(is_array, value)))
+
+
 #: What a value may have to be -> its test.
 KINDS: dict[str, Callable[[Any], bool]] = {
     "a text, not empty": lambda value: isinstance(value, str) and value != "",
     "a text": lambda value: isinstance(value, str),
     "a list of texts": lambda value: isinstance(value, list) and all(isinstance(item, str) for item in value),
     "a finite number": is_number,
+    "a finite number, or lists of them": is_array,
     "a whole number": lambda value: isinstance(value, int) and not isinstance(value, bool),
     "a table": lambda value: isinstance(value, dict),
     "tables": lambda value: isinstance(value, dict) and all(isinstance(item, dict) for item in value.values()),

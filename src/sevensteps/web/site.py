@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
 from markupsafe import Markup
 
 from sevensteps.engine.faults import Fault, InputError
-from sevensteps.engine.toy import load_toy
+from sevensteps.engine.toy import Toy, load_toy
 from sevensteps.engine.toyfile import read_toml
 from sevensteps.refs import Runs
 from sevensteps.web.calls import all_boxes, all_calls
@@ -19,6 +19,7 @@ from sevensteps.web.derived import add_derived
 from sevensteps.web.desk import Broken, Desk, Page
 from sevensteps.web.facts import Fact, load_facts
 from sevensteps.web.formulas import Formulas
+from sevensteps.web.live import live_data
 from sevensteps.web.schema import faults_of
 
 Loaded = TypeVar("Loaded")
@@ -28,6 +29,8 @@ STEPS = (
 )  # fmt: skip
 SITE = {"title": "a text, not empty", "url": "a text, not empty", "names": "a list of texts"}
 PAGES = ("index", *STEPS, "glossary", "404")
+#: In the order in which they need each other.
+SCRIPTS = ("ops", "print", "engine")
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,7 @@ class Sources:
     """Everything that the pages are made from, read and checked."""
 
     root: Path
+    toy: Toy
     runs: Runs
     facts: dict[str, Fact]
     site: dict[str, Any]
@@ -60,9 +64,9 @@ def load_sources(root: Path) -> Sources:
     facts = _attempt(faults, lambda: load_facts(content / "facts.toml"))
     site = _attempt(faults, lambda: load_site(content / "site.toml"))
     runs = _attempt(faults, lambda: add_derived(toy.traces(), content / "derived.toml")) if toy else None
-    if faults or runs is None:
+    if faults or toy is None or runs is None:
         raise InputError(faults)
-    return Sources(root, runs, facts or {}, site or {})
+    return Sources(root, toy, runs, facts or {}, site or {})
 
 
 def load_site(path: Path, shown: str = "content/site.toml") -> dict[str, Any]:
@@ -92,7 +96,7 @@ def render(sources: Sources, lines: bool = False) -> Site:
     try:
         env.globals.update(all_calls(desk), site=sources.site, steps=STEPS)
         env.globals.update(all_boxes(desk, env.globals))
-        site = Site({f"{slug}.html": _page(desk, slug, heads).encode() for slug in PAGES}, desk.broken)
+        site = Site({f"{slug}.html": _page(desk, sources.toy, slug, heads).encode() for slug in PAGES}, desk.broken)
         site.files["sitemap.xml"] = env.get_template("sitemap.xml").render(pages=PAGES).encode()
     except TemplateError as error:
         raise InputError([*desk.faults, _template_fault(error, sources.root / "templates")]) from None
@@ -140,15 +144,15 @@ def front_matter(root: Path, slug: str, faults: list[Fault]) -> tuple[dict[str, 
     return data, "\n" * (head.count("\n") + 2) + body
 
 
-def _page(desk: Desk, slug: str, heads: dict[str, tuple[dict[str, Any], str]]) -> str:
+def _page(desk: Desk, toy: Toy, slug: str, heads: dict[str, tuple[dict[str, Any], str]]) -> str:
     head, source = heads[slug]
     file = f"content/{LANGUAGE}/{slug}.md"
     page = desk.page = Page(slug, file, Formulas(source, file))
     desk.faults += page.formulas.faults
-    body = page.stash.html(_content(desk))
+    body = page.stash.restore(page.stash.html(_content(desk)))
     html = desk.env.get_template("layout.html").render(
         page=page, head=head, body=Markup(body), step=STEPS.index(slug) + 1 if slug in STEPS else 0, language=LANGUAGE,
-        titles={name: heads[name][0]["title"] for name in heads},
+        titles={name: heads[name][0]["title"] for name in heads}, live=live_data(toy, desk.runs, body), scripts=SCRIPTS,
     )  # fmt: skip
     return page.stash.restore(html)
 

@@ -1,0 +1,106 @@
+"""What a page carries for its scripts, as JSON: the step list, the given values, the runs, and the words.
+
+`static/js/engine.js` runs it. Model knowledge stays in Python: the scripts know the operations, not the model.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from markupsafe import Markup
+
+from sevensteps.engine.steps import Step, Trace
+from sevensteps.engine.toy import END, Toy
+from sevensteps.engine.toyruns import RunSpec, own_patch
+from sevensteps.explain import EXPLANATIONS, NOTHING_TO_CALCULATE
+from sevensteps.refs import POSITION_AXES, Runs
+
+#: Given anew by every text, so not carried.
+OF_THE_TEXT = ("ids", "targets", "size.tokens")
+_REFS = re.compile(r'data-[a-z-]+="([^"]*)"')
+_REF = re.compile(r"[\w.]+")
+
+
+def live_data(toy: Toy, runs: Runs, html: str) -> Markup:
+    """The JSON for one page, safe inside <script>: the forward pass, and the derived steps that the page uses."""
+    forward = {step.name: step for step in toy.steps()}
+    used = {run: list(_used(trace, forward, html)) for run, trace in runs.traces.items()}
+    main = runs.traces["main"]
+    sources = [(main, list(forward.values())), *((runs.traces[run], steps) for run, steps in used.items())]
+    given = {
+        step.name: trace.values[step.name]
+        for trace, steps in sources
+        for step in steps
+        if step.op == "given" and step.name not in OF_THE_TEXT
+    }
+    data = {
+        "vocabulary": toy.vocabulary,
+        "end": toy.vocabulary.index(END) if END in toy.vocabulary else None,
+        "activation": toy.activation,
+        "steps": [_row(main, step) for step in forward.values()],
+        "derived": {run: [_row(runs.traces[run], step) for step in steps] for run, steps in used.items() if steps},
+        "given": {name: _plain(value.tolist()) for name, value in given.items()},
+        "patch": dict(toy.runs["main"].patch),
+        "runs": {name: _spec(toy, name, spec) for name, spec in toy.runs.items()} | _scenes(toy, runs),
+        "words": {op: wording for op, (wording, _) in EXPLANATIONS.items()},
+        "nothing": NOTHING_TO_CALCULATE,
+    }
+    return Markup(json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"))
+
+
+def _scenes(toy: Toy, runs: Runs) -> dict[str, Any]:
+    """Runs that are no run of the toy: words and given values of their own."""
+    names = (name for name in runs.traces if name not in toy.runs and name != "generated")
+    return {name: {"vocabulary": runs.traces[name].vocabulary} for name in names}
+
+
+def _used(trace: Trace, forward: Mapping[str, Step], html: str) -> Iterator[Step]:
+    """The steps beyond the forward pass that the page's refs name, and those that they are made from."""
+    wanted = {_value(ref) for refs in _REFS.findall(html) for ref in _REF.findall(refs)}
+    more = [step for step in trace.steps.values() if step.name not in forward]
+    for step in reversed(more):
+        if step.name in wanted:
+            wanted |= set(map(_value, step.inputs))
+    return (step for step in more if step.name in wanted)
+
+
+def _value(ref: str) -> str:
+    """The value's name in a ref of a derived value: its index taken off."""
+    return ref.partition(".")[0]
+
+
+def _row(trace: Trace, step: Step) -> list[Any]:
+    """A step as a list, in the order of its fields; what is empty at the end is left out."""
+    inputs = " ".join(_lasting(trace, ref) for ref in step.inputs)
+    row = [step.name, step.op, inputs, step.symbol, step.title, step.page, " ".join(step.axes), " ".join(step.via)]
+    return row if step.via else row[:-1]
+
+
+def _lasting(trace: Trace, ref: str) -> str:
+    """A ref in which the last position is called so: it stays the last one when the text grows."""
+    name, index = trace.split(ref)
+    axes = trace.steps[name].axes
+    last = len(trace.tokens) - 1
+    items = ("last" if axis in POSITION_AXES and i == last else str(i) for axis, i in zip(axes, index, strict=False))
+    return ".".join((name, *items))
+
+
+def _plain(value: Any) -> Any:
+    """Nested lists with whole numbers as such: 1, not 1.0."""
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return int(value) if value.is_integer() and abs(value) < 2**53 else value
+
+
+def _spec(toy: Toy, name: str, spec: RunSpec) -> dict[str, Any]:
+    """What a run says itself."""
+    main = toy.runs["main"]
+    own: dict[str, Any] = {}
+    if name == "main" or spec.ids != main.ids:
+        own["ids"] = spec.ids
+    if name == "main" or spec.targets[-1] != main.targets[-1]:
+        own["next"] = spec.targets[-1]
+    if name != "main" and own_patch(toy.runs, name):
+        own["patch"] = dict(own_patch(toy.runs, name))
+    return own
