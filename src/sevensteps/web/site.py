@@ -30,7 +30,7 @@ STEPS = (
 SITE = {"title": "a text, not empty", "url": "a text, not empty", "names": "a list of texts"}
 PAGES = ("index", *STEPS, "glossary", "404")
 #: In the order in which they need each other.
-SCRIPTS = ("ops", "print", "engine")
+SCRIPTS = ("ops", "print", "engine", "explain", "page", "state", "ask", "answers", "play", "needle")
 
 
 @dataclass(frozen=True)
