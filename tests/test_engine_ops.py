@@ -120,3 +120,9 @@ def test_a_draw_is_the_first_id_whose_running_sum_lies_above_the_number() -> Non
     p = np.array([0.125, 0.5, 0.125, 0.25])  # running sums 0.875, 0.5, 1, 0.75
     assert [float(ops.draw(p, np.array(u))) for u in (0.0, 0.49, 0.5, 0.74, 0.75, 0.875)] == [1, 1, 3, 3, 0, 2]
     assert ops.draw(p, np.array(0.5)).shape == ()
+
+
+def test_a_temperature_divides_the_distance_to_the_largest_logit_and_0_leaves_only_the_first_largest() -> None:
+    z = np.array([1.0, 3.0, 3.0, 2.0])
+    assert ops.at_temperature(z, np.array(0.5)).tolist() == [-4.0, 0.0, 0.0, -2.0]
+    assert ops.at_temperature(z, np.array(0.0)).tolist() == [-np.inf, 0.0, -np.inf, -np.inf]

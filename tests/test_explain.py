@@ -5,6 +5,7 @@ from math import inf, isfinite, isnan
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, reject, settings
 from toys import load, shipped_traces, toys
@@ -116,3 +117,11 @@ def test_a_number_that_is_not_there_is_refused() -> None:
 def test_not_a_number_is_never_printed_as_a_number() -> None:
     assert isnan(float("nan"))
     assert shown(float("nan")) == "undefined"
+
+
+def test_a_logit_over_a_temperature_is_arithmetic_and_at_0_only_words() -> None:
+    steps = [Step("z", "given", title="z"), Step("τ", "given", title="τ"), Step("c", "at_temperature", ("z", "τ"))]
+    warm, greedy = (run(steps, {"z": np.array([1.0, 3.0, 2.0]), "τ": np.array(t)}) for t in (0.5, 0.0))
+    assert exactly(explain_ref(warm, "c.2")) == -2
+    assert explain_ref(greedy, "c.2").expression is None
+    assert explain_ref(greedy, "c.2").sentence == "Greedy: only the largest z stays."

@@ -193,6 +193,15 @@ def cosines(trace: Trace, step: Step, index: Index) -> Expression:
     return Apply("/", (number(trace, dots, *index), both))
 
 
+def at_temperature(trace: Trace, step: Step, index: Index) -> Expression | None:
+    z, temperature = step.inputs
+    by = number(trace, temperature)
+    if by.value == 0:
+        return None
+    largest = max(_row(trace, z, ()), key=lambda entry: entry.value)
+    return Apply("/", (Apply("−", (number(trace, z, *index), largest)), by))
+
+
 def cumulative(trace: Trace, step: Step, index: Index) -> Expression:
     order = list(most_likely_first(trace[step.inputs[0]]))
     down_to = order[: order.index(index[0]) + 1]

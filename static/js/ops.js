@@ -108,6 +108,11 @@ const OPS = {
   row_norm: (x) => reduce(x, (row) => Math.sqrt(sum(row.map((v) => v * v)))),
   cosines: (dots, lengths) =>
     map(dots, (v, i) => v / (lengths.data[Math.floor(i / width(dots))] * lengths.data[i % width(dots)])),
+  at_temperature: (z, temperature) => {
+    const best = mostLikelyFirst(z.data)[0];
+    const by = temperature.data[0];
+    return map(z, (v, k) => (by ? (v - z.data[best]) / by : k === best ? 0 : -Infinity));
+  },
   cumulative: (p) => {
     const order = mostLikelyFirst(p.data);
     const sums = running(p.data, order);

@@ -167,6 +167,16 @@ def cosines(dots: Array, lengths: Array) -> Array:
     return dots / (lengths[:, None] * lengths)
 
 
+def at_temperature(z: Array, temperature: Array) -> Array:
+    """Logits less the largest of them, over the temperature: (V,), () -> (V,).
+
+    At temperature 0, greedy, every logit but the (first) largest is minus infinity.
+    """
+    if temperature == 0:
+        return np.where(np.arange(z.size) == z.argmax(), 0.0, -np.inf)
+    return np.asarray((z - z.max()) / temperature)
+
+
 def cumulative(p: Array) -> Array:
     """Running sum from the most likely entry down, each at its own place: (V,) -> (V,)."""
     order = most_likely_first(p)
@@ -233,6 +243,6 @@ OPS: dict[str, Callable[..., Array]] = {
         rows, first_rows, transpose, add, multiply, subtract, divide, row_mean, row_mean_square,
         root_with_epsilon, square_root, linear, linear_part, scores, causal_mask, exp, row_sum,
         softmax, concat, relu, gelu_tanh, gelu_erf, pick, neg_log, log, total, product, row_norm,
-        cosines, cumulative, keep_top_k, keep_top_p, draw,
+        cosines, at_temperature, cumulative, keep_top_k, keep_top_p, draw,
     )
 }  # fmt: skip

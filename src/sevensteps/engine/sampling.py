@@ -16,11 +16,9 @@ def next_probs(logits: Array, temperature: float = 1.0, top_k: int | None = None
     """
     if not temperature >= 0 or (top_k is not None and top_k < 1) or (top_p is not None and not 0 < top_p <= 1):
         raise ValueError(f"temperature {temperature}, top-k {top_k}, top-p {top_p}: expected >= 0, >= 1, in (0, 1]")
-    if temperature == 0:
-        return np.asarray(np.arange(logits.size) == logits.argmax(), dtype=np.float64)
-    # The largest logit is taken off first: a tiny temperature then gives -inf, not inf - inf.
+    # A tiny temperature may give minus infinity, which is right.
     with np.errstate(over="ignore"):
-        p = ops.softmax((logits - logits.max()) / temperature)
+        p = ops.softmax(ops.at_temperature(logits, np.asarray(temperature)))
     if top_k is not None:
         p = ops.keep_top_k(p, np.asarray(top_k))
         p = p / p.sum()
