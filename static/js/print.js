@@ -47,9 +47,12 @@ function shown(value) {
   return (value < 0 ? MINUS : "") + text;
 }
 
+/** The power of ten of the first digit, on the exact value: 1e-7 lies a hair below. */
+const exponent = (value) => Number(value.toExponential(50).split("e")[1]);
+
 /** With other places, for worked lines only: short values stay short, a tiny one keeps its first digits. */
 function withPlaces(value, places) {
   if (!Number.isFinite(value) || (isShort(value) && places >= 0)) return shown(value);
   const text = rounded(exact(value), places);
-  return /[1-9]/.test(text) ? text : rounded(exact(value), places - 3 - Number(value.toExponential().split("e")[1]));
+  return /[1-9]/.test(text) ? text : rounded(exact(value), places - 3 - exponent(value));
 }

@@ -5,24 +5,28 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from markupsafe import Markup
 
 from sevensteps.engine.steps import Step, Trace
+from sevensteps.engine.tokenizer import detokenize
 from sevensteps.engine.toy import END, Toy
 from sevensteps.engine.toyruns import RunSpec, own_patch
-from sevensteps.explain import EXPLANATIONS, NOTHING_TO_CALCULATE
+from sevensteps.explain import EXPLANATIONS, NOTHING_TO_CALCULATE, SPECIAL
 from sevensteps.refs import POSITION_AXES, Runs
 
 #: Given anew by every text, so not carried.
 OF_THE_TEXT = ("ids", "targets", "size.tokens")
 _REFS = re.compile(r'data-[a-z-]+="([^"]*)"')
 _REF = re.compile(r"[\w.]+")
+_CONTROL = re.compile(r'data-edit="(\w+)"')
+#: Words of a run's name that read otherwise.
+_SPELLED = {"mlp": "MLP", "layer norm": "LayerNorm", "tied": "tied read-out"}
 
 
-def live_data(toy: Toy, runs: Runs, html: str) -> Markup:
+def live_data(toy: Toy, runs: Runs, html: str, turned: Iterable[str]) -> Markup:
     """The JSON for one page, safe inside <script>: the forward pass, and the derived steps that the page uses."""
     forward = {step.name: step for step in toy.steps()}
     used = {run: list(_used(trace, forward, html)) for run, trace in runs.traces.items()}
@@ -40,13 +44,40 @@ def live_data(toy: Toy, runs: Runs, html: str) -> Markup:
         "activation": toy.activation,
         "steps": [_row(main, step) for step in forward.values()],
         "derived": {run: [_row(runs.traces[run], step) for step in steps] for run, steps in used.items() if steps},
+        "dials": list(turned),
         "given": {name: _plain(value.tolist()) for name, value in given.items()},
         "patch": dict(toy.runs["main"].patch),
         "runs": {name: _spec(toy, name, spec) for name, spec in toy.runs.items()} | _scenes(toy, runs),
-        "words": {op: wording for op, (wording, _) in EXPLANATIONS.items()},
+        "words": {op: wording for op, (wording, _) in EXPLANATIONS.items()} | SPECIAL,
         "nothing": NOTHING_TO_CALCULATE,
     }
     return Markup(json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"))
+
+
+def dials(runs: Runs, pages: Iterable[str]) -> list[str]:
+    """The given numbers, beside the weights, that some page has a control for: every page lets them pass."""
+    controls = {name for html in pages for name in _CONTROL.findall(html)}
+    steps = {step.name: step for trace in runs.traces.values() for step in trace.steps.values()}
+    return sorted(name for name in controls if name in steps and steps[name].op == "given")
+
+
+def panel(toy: Toy) -> dict[str, Any]:
+    """What the panel "Change the toy" starts from."""
+    main = toy.runs["main"]
+    text = detokenize(main.ids, toy.vocabulary)
+    return {"text": text, "next": main.targets[-1], "vocabulary": toy.vocabulary, "switches": switches(toy)}
+
+
+def switches(toy: Toy) -> dict[str, str]:
+    """Runs that have nothing but a patch, which a reader may switch on in all others: what each is called."""
+    names = [name for name, spec in toy.runs.items() if name != "main" and list(_spec(toy, name, spec)) == ["patch"]]
+    return {name: _called(name.replace("_", " ")) for name in names}
+
+
+def _called(words: str) -> str:
+    for written, spelled in _SPELLED.items():
+        words = re.sub(rf"\b{written}\b", spelled, words)
+    return words
 
 
 def _scenes(toy: Toy, runs: Runs) -> dict[str, Any]:
