@@ -40,7 +40,8 @@ class Runs {
   constructor(state, cache = new Map()) {
     Object.assign(this, { state, cache, traces: {}, given: { ...GIVEN } });
     for (const [ref, value] of Object.entries(state.set)) {
-      const [name, index] = split(GIVEN, ref);
+      const [name, index] = split(GIVEN, ref) || [];
+      if (!name) continue; // a dial of another page
       if (this.given[name] === GIVEN[name]) this.given[name] = map(GIVEN[name], (v) => v);
       this.given[name].data[offset(GIVEN[name].shape, index)] = value;
     }
@@ -108,7 +109,7 @@ class Runs {
   /** {trace, name, index} of `[run/]name[.i[.j]]`, or null where this state has no such value. */
   find(ref) {
     const [, run = "main", rest] = /^(?:(.*)\/)?(.*)$/.exec(ref);
-    if (run !== "generated" && !(run in data.runs)) return null;
+    if (run !== "generated" && !Object.hasOwn(data.runs, run)) return null;
     const trace = this.trace(run);
     const found = split(trace.values, rest);
     return found && { trace, name: found[0], index: found[1] };

@@ -19,7 +19,7 @@ from sevensteps.web.derived import add_derived
 from sevensteps.web.desk import Broken, Desk, Page
 from sevensteps.web.facts import Fact, load_facts
 from sevensteps.web.formulas import Formulas
-from sevensteps.web.live import live_data
+from sevensteps.web.live import dials, live_data, panel
 from sevensteps.web.schema import faults_of
 
 Loaded = TypeVar("Loaded")
@@ -96,7 +96,7 @@ def render(sources: Sources, lines: bool = False) -> Site:
     try:
         env.globals.update(all_calls(desk), site=sources.site, steps=STEPS)
         env.globals.update(all_boxes(desk, env.globals))
-        site = Site({f"{slug}.html": _page(desk, sources.toy, slug, heads).encode() for slug in PAGES}, desk.broken)
+        site = Site(_pages(desk, sources.toy, heads), desk.broken)
         site.files["sitemap.xml"] = env.get_template("sitemap.xml").render(pages=PAGES).encode()
     except TemplateError as error:
         raise InputError([*desk.faults, _template_fault(error, sources.root / "templates")]) from None
@@ -144,17 +144,29 @@ def front_matter(root: Path, slug: str, faults: list[Fault]) -> tuple[dict[str, 
     return data, "\n" * (head.count("\n") + 2) + body
 
 
-def _page(desk: Desk, toy: Toy, slug: str, heads: dict[str, tuple[dict[str, Any], str]]) -> str:
-    head, source = heads[slug]
+def _pages(desk: Desk, toy: Toy, heads: dict[str, tuple[dict[str, Any], str]]) -> dict[str, bytes]:
+    """Every page: first what each says itself, then its frame, which knows the controls of all."""
+    pages = {slug: _page(desk, slug, heads[slug][1]) for slug in PAGES}
+    turned = dials(desk.runs, (body for _, body in pages.values()))
+    titles = {slug: head["title"] for slug, (head, _) in heads.items()}
+    files = {}
+    for slug, (page, body) in pages.items():
+        desk.page = page
+        html = desk.env.get_template("layout.html").render(
+            page=page, head=heads[slug][0], body=Markup(body), step=STEPS.index(slug) + 1 if slug in STEPS else 0,
+            language=LANGUAGE, titles=titles, live=live_data(toy, desk.runs, body, turned), scripts=SCRIPTS,
+            panel=panel(toy),
+        )  # fmt: skip
+        files[f"{slug}.html"] = page.stash.restore(html).encode()
+    return files
+
+
+def _page(desk: Desk, slug: str, source: str) -> tuple[Page, str]:
+    """One page and what stands in its <main>."""
     file = f"content/{LANGUAGE}/{slug}.md"
     page = desk.page = Page(slug, file, Formulas(source, file))
     desk.faults += page.formulas.faults
-    body = page.stash.restore(page.stash.html(_content(desk)))
-    html = desk.env.get_template("layout.html").render(
-        page=page, head=head, body=Markup(body), step=STEPS.index(slug) + 1 if slug in STEPS else 0, language=LANGUAGE,
-        titles={name: heads[name][0]["title"] for name in heads}, live=live_data(toy, desk.runs, body), scripts=SCRIPTS,
-    )  # fmt: skip
-    return page.stash.restore(html)
+    return page, page.stash.restore(page.stash.html(_content(desk)))
 
 
 def _content(desk: Desk) -> str:
