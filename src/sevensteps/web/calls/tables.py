@@ -1,7 +1,9 @@
 """Calls for tables of values, and for the *check yourself* box. Each table's body is its caption."""
 
 import re
+from dataclasses import dataclass
 from typing import Any
+from zlib import crc32
 
 from markupsafe import Markup
 from numpy import ndindex
@@ -17,7 +19,16 @@ AXIS = {
     "position": "row", "seen": "looks at", "token": "token", "dimension": "dimension", "entry": "entry",
     "joined": "entry", "unit": "hidden unit", "place": "position",
 }  # fmt: skip
-_PART = re.compile(r"^:(hint|answer|trap): *", re.MULTILINE)
+_PART = re.compile(r"^:(hint|answer|trap|choice|reply|right): *", re.MULTILINE)
+
+
+@dataclass
+class Choice:
+    """One of the answers to choose from, as HTML, with its letter; `reply` is what a wrong one is told."""
+
+    text: Markup
+    reply: Markup | None = None
+    letter: str = ""
 
 
 class TableCalls(Calls):
@@ -84,26 +95,45 @@ class TableCalls(Calls):
         )
         return self._table(table, caller)
 
-    def check(self, caller: Body, answer: str = "", token: str = "") -> str:
-        """A *check yourself* box. The body is the question, then `:hint:`, `:answer:` and `:trap:` paragraphs.
+    def check(self, caller: Body, answer: str = "", token: str = "", fact: str = "") -> str:
+        """A *check yourself* box. The body is the question, then paragraphs that begin with `:hint:` and the like.
 
         `answer` is the ref of the number asked for, whose worked line opens the answer. Where a token is asked for,
-        `token` is a row whose top it is, or a number that is its id.
+        `token` is a row whose top it is, or a number that is its id; `fact` is the key of a figure asked for.
         """
         question, *rest = _PART.split(caller())
         html = self.desk.page.stash.html
-        parts: dict[str, list[Markup]] = {"hint": [], "answer": [], "trap": []}
-        for kind, text in zip(rest[::2], rest[1::2], strict=True):
-            parts[kind].append(Markup(html(text)))
+        written = list(zip(rest[::2], rest[1::2], strict=True))
+        parts = {kind: [Markup(html(text)) for k, text in written if k == kind] for kind in ("hint", "answer", "trap")}
         self.desk.page.checks += 1
+        choices = self._choices(written)
+        if [bool(asked) for asked in (answer, token, fact, choices)].count(True) != 1:
+            self.desk.fault("a box that asks for nothing, or for two things", "one of answer, token, fact and choices")
         ref = self.desk.single(answer) if answer else ""
         box = self.desk.macro("check")(
             number=self.desk.page.checks, question=Markup(html(question)), **parts, answer_ref=ref,
-            token_mark=self._token_mark(token) if token else "",
+            token_mark=self._token_mark(token) if token else "", fact=fact, choices=choices,
             line=Markup(self.desk.marks.worked(ref)) if ref else "",
             words=Markup(self._words(ref)) if ref else "",
         )  # fmt: skip
         return self.desk.block(box)
+
+    def _choices(self, written: list[tuple[str, str]]) -> list[Choice]:
+        """The answers to choose from, each wrong one with its reply, in an order that is mixed but always the same."""
+        choices: list[Choice] = []
+        for kind, text in written:
+            if kind in ("choice", "right"):
+                choices.append(Choice(Markup(self._inline(text))))
+            elif kind == "reply" and choices:
+                choices[-1].reply = Markup(self._inline(text))
+        rights = [kind for kind, _ in written].count("right")
+        if choices and (rights != 1 or [choice.reply for choice in choices].count(None) != 1):
+            self.desk.fault("choices", "one :right:, and a :reply: behind each :choice:")
+        page = self.desk.page
+        mixed = sorted(enumerate(choices), key=lambda item: crc32(f"{page.slug} {page.checks} {item[0]}".encode()))
+        for letter, (_, choice) in zip("abcdefgh", mixed, strict=False):
+            choice.letter = letter
+        return [choice for _, choice in mixed]
 
     def _table(self, table: tables.Table, caller: Body) -> str:
         runs, refs = self.desk.runs, table.refs()
