@@ -22,6 +22,7 @@ const ofAll = (operator) => (i, all) => apply(operator, ...all.map((x) => x([]))
 /** The second operand may be one row for all rows: its axes are the last ones. */
 const entrywise = (operator) => (i, [a, b]) => apply(operator, a(i), b(i.slice(i.length - b.shape.length)));
 const withRow = (operator) => (i, [a, b]) => apply(operator, a(i), b(i.slice(0, b.shape.length)));
+const largestOf = (row) => row.reduce((a, b) => (b.value > a.value ? b : a));
 const kept = (i, [p], own) => (p(i).value === own ? p(i) : null);
 const gelu = (x, inner) => apply("×", constant(0.5), x, apply("+", constant(1), inner));
 
@@ -60,8 +61,7 @@ const ENTRIES = {
       if (whole.value > 0 && whole.value < Infinity && (part.value > 0 || own === 0)) return apply("/", part, whole);
     }
     const row = rowEntries(x, i.slice(0, -1));
-    const largest = row.reduce((a, b) => (b.value > a.value ? b : a));
-    const shifted = row.map((entry) => apply("exp", apply("−", entry, largest)));
+    const shifted = row.map((entry) => apply("exp", apply("−", entry, largestOf(row))));
     return apply("/", shifted[i.at(-1)], plus(shifted));
   },
   concat: (i, parts) => {
@@ -82,6 +82,10 @@ const ENTRIES = {
   product: ofAll("×"),
   row_norm: (i, [x]) => apply("root", squares(x, i)),
   cosines: (i, [dots, lengths]) => apply("/", dots(i), apply("×", lengths([i[0]]), lengths([i[1]]))),
+  at_temperature: (i, [z, temperature]) => {
+    const by = temperature([]);
+    return by.value ? apply("/", apply("−", z(i), largestOf(rowEntries(z, []))), by) : null;
+  },
   cumulative: ([k], [p]) => {
     const order = mostLikelyFirst(rowEntries(p, []).map((entry) => entry.value));
     return plus(order.slice(0, order.indexOf(k) + 1).map((n) => p([n])));
