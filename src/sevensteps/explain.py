@@ -46,7 +46,7 @@ def explain(trace: Trace, name: str, index: Index) -> Worked:
     if expression is None:
         wording = NOTHING_TO_CALCULATE[step.op]
     elif step.op == "linear" and len(step.inputs) == 3:
-        wording = SPECIAL["linear_with_bias"]
+        wording = SPECIAL["linear3"]
     return Worked(result, expression, wording, tuple(trace.steps[trace.split(ref)[0]] for ref in step.inputs))
 
 
@@ -66,22 +66,22 @@ def origins(trace: Trace, ref: str) -> Iterator[str]:
 def _patched(trace: Trace, name: str, index: Index, result: Number) -> Worked:
     source = trace.patch[name]
     if not isinstance(source, str):
-        return Worked(result, None, SPECIAL["set"])
+        return Worked(result, None, NOTHING_TO_CALCULATE["set"])
     if source.endswith(".T"):
         source, index = source.removesuffix(".T"), index[::-1]
     step = trace.steps[trace.split(source)[0]]
     return Worked(result, entries.number(trace, source, *index), SPECIAL["taken"], (step,))
 
 
-#: What is said where the op alone does not tell: a patch that gives a number or another value, a bias.
+#: What is said where the op alone does not tell: a patch with another value, `linear` with a third input, its bias.
 SPECIAL = {
-    "set": "This run sets it, whatever the step would give.",
     "taken": "This run takes it from {0}.",
-    "linear_with_bias": "The row of {0} times the column of {1}, entry by entry, added up, plus {2}.",
+    "linear3": "The row of {0} times the column of {1}, entry by entry, added up, plus {2}.",
 }
 
-#: op -> what is said where there is nothing to calculate.
+#: op -> what is said where there is nothing to calculate. "set" is a patch with a number.
 NOTHING_TO_CALCULATE = {
+    "set": "This run sets it, whatever the step would give.",
     "given": "It is given: a weight, an id or a size of the toy file.",
     "causal_mask": "A later token: masked, so that e to it is exactly nothing.",
     "at_temperature": "Greedy: only the largest {0} stays.",
