@@ -9,6 +9,7 @@ from sevensteps.engine.toy import text_of
 from sevensteps.web import tables
 from sevensteps.web.desk import Calls
 from sevensteps.web.marks import header
+from sevensteps.web.scales import scaled
 
 
 class FigureCalls(Calls):
@@ -47,6 +48,10 @@ class FigureCalls(Calls):
         """The cuts of a run's text, as the tokenizer makes them."""
         trace = self.desk.runs.traces[run]
         return list(cuts(text_of(trace), trace.vocabulary))
+
+    def scaled(self, html: str) -> Markup:
+        """A picture's HTML with the variables from which CSS draws it."""
+        return Markup(scaled(str(html), self.desk.runs))
 
     def slug_here(self) -> str:
         """The page that is being written, as `steps` lists it."""
