@@ -36,7 +36,7 @@ SHOWN = {
     ],
     "6-output": [
         "y[last]", "μ[last]", "var[last]", "σ[last]", "f[last]", "WU", "z[last]", "e^z[last]", "Z[last]", "p[last]",
-        "pt", "loss", "L", "ln V", "perplexity", "odds_roof_wall", "ratio_roof_wall",
+        "pt", "loss", "L", "ln V", "perplexity", "odds", "odds_ratio",
     ],
     "7-generation": [
         "running", "p_low", "p_high", "kept_k_sum", "kept_p_sum", "without_all", "with_all", "cache_gain", "cache_row",

@@ -21,7 +21,7 @@ from sevensteps.web.markup import Stash
 #: The body of a call block.
 Body = Callable[[], str]
 #: Template files whose macros content may call.
-MACROS = ("boxes.html", "pictures.html")
+MACROS = ("boxes.html", "pictures.html", "controls.html")
 
 
 @dataclass(frozen=True)
