@@ -53,7 +53,7 @@ class Runs {
 
   /** What a run starts from. A run takes from main what it does not say itself. */
   spec(run) {
-    const own = data.runs[run];
+    const own = run === "main" ? {} : data.runs[run];
     const switched = this.state.off.map((name) => data.runs[name].patch);
     const main = data.runs.main;
     const text = own.ids || (this.state.text === null ? main.ids : idsOf(this.state.text));
@@ -108,7 +108,7 @@ class Runs {
 
   /** {trace, name, index} of `[run/]name[.i[.j]]`, or null where this state has no such value. */
   find(ref) {
-    const [, run = "main", rest] = /^(?:(.*)\/)?(.*)$/.exec(ref);
+    const [, run = "main", rest] = /^(?:(.*)\/)?(.*)$/s.exec(ref);
     if (run !== "generated" && !Object.hasOwn(data.runs, run)) return null;
     const trace = this.trace(run);
     const found = split(trace.values, rest);
@@ -132,7 +132,7 @@ function split(values, ref) {
   let name = ref;
   while (!Object.hasOwn(values, name)) {
     const parts = /^(.+)\.(\d+|last)$/.exec(name);
-    if (!parts) return null;
+    if (!parts || index.length > 2) return null;
     name = parts[1];
     index.unshift(parts[2]);
   }
