@@ -28,7 +28,7 @@ STEPS = (
     "1-tokens", "2-embeddings", "3-query-key-value", "4-mask-and-heads", "5-block", "6-output", "7-generation",
 )  # fmt: skip
 SITE = {"title": "a text, not empty", "url": "a text, not empty", "names": "a list of texts"}
-PAGES = ("index", *STEPS, "glossary", "404")
+PAGES = ("index", *STEPS, "workbench", "needle-and-dial", "odds", "glossary", "404")
 #: In the order in which they need each other.
 SCRIPTS = ("ops", "print", "engine", "explain", "page", "state", "ask", "answers", "play", "needle")
 

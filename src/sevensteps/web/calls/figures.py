@@ -3,8 +3,10 @@
 from typing import Any
 
 from markupsafe import Markup
+from numpy import ndindex
 
 from sevensteps.engine.tokenizer import Cut, cuts
+from sevensteps.engine.steps import Step
 from sevensteps.engine.toy import text_of
 from sevensteps.web import tables
 from sevensteps.web.desk import Calls
@@ -23,6 +25,16 @@ class FigureCalls(Calls):
         """The refs of a row's entries, as `numbers_of` takes them."""
         ref = self.desk.runs.ref(written)
         return [f"{ref}.{k}" for k in range(self.desk.runs[ref].shape[0])]
+
+    def step_of(self, name: str) -> Step | None:
+        """The step that makes a value of the main run; None where this toy has no such value."""
+        return self.desk.runs.traces["main"].steps.get(name)
+
+    def shades_of(self, *written: str) -> dict[str, str]:
+        """For each number of these values its shade, from −1 to 1, in one scale for all."""
+        runs = self.desk.runs
+        refs = [".".join((ref, *map(str, i))) for ref in map(runs.ref, written) for i in ndindex(runs[ref].shape)]
+        return dict(tables.shades_of(runs, refs))
 
     def numbers_of(self, ref: str, tag: str = "data") -> Markup:
         """The marked number at a ref (not an author's symbol); tag 'tspan' inside SVG."""
