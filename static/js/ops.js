@@ -41,13 +41,13 @@ function transposed(x) {
   return map(out, (_, i) => x.data[(i % n) * m + Math.floor(i / n)]);
 }
 
-/** erfc, by its series below 2.5 and its continued fraction above (Abramowitz and Stegun 7.1.6, 7.1.14). */
+/** erfc, by its series below 1.5 and its continued fraction above (Abramowitz and Stegun 7.1.6, 7.1.14). */
 function erfc(x) {
   if (x < 0) return 2 - erfc(-x);
   const scale = Math.exp(-x * x) / Math.sqrt(Math.PI);
-  if (x > 2.5) {
+  if (x > 1.5) {
     let fraction = 0;
-    for (let n = 60; n > 0; n--) fraction = n / 2 / (x + fraction);
+    for (let n = 100; n > 0; n--) fraction = n / 2 / (x + fraction);
     return scale / (x + fraction);
   }
   let [term, total] = [2 * x, 2 * x];

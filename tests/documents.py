@@ -1,0 +1,49 @@
+"""The site's scripts in fresh documents: any toy's JSON, without a page of the site around it."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from playwright.sync_api import Page
+
+from sevensteps.engine.toy import Toy
+from sevensteps.refs import Runs
+from sevensteps.web.live import live_data
+
+FOLDER = Path(__file__).parent.parent / "static" / "js"
+#: What runs and explains a toy and needs no page.
+SCRIPTS = [(FOLDER / f"{name}.js").read_text(encoding="utf-8") for name in ("ops", "print", "engine", "explain")]
+
+#: Every value of every run, as text: JSON has no infinity.
+ALL_VALUES = """
+Object.fromEntries([...Object.keys(data.runs), "generated"].map((run) => [run,
+  Object.fromEntries(Object.entries(live.trace(run).values).map(([name, x]) => [name, [x.shape, [...x.data].map(String)]])),
+]))
+"""
+
+#: A frame is a document of its own, with its own globals: the scripts run anew in each.
+_IN_A_FRAME = """
+async ([html, code]) => {
+  const frame = document.createElement("iframe");
+  frame.srcdoc = html;
+  await new Promise((loaded) => {
+    frame.onload = loaded;
+    document.body.append(frame);
+  });
+  const result = frame.contentWindow.eval(code);
+  frame.remove();
+  return result;
+}
+"""
+
+
+def evaluated(page: Page, toy: Toy, runs: Runs, code: str) -> Any:
+    """What an expression gives in a document with this toy's JSON and the scripts."""
+    scripts = "".join(f"<script>{script}</script>" for script in SCRIPTS)
+    data = f'<script type="application/json" id="toy">{live_data(toy, runs, "", ())}</script>'
+    return page.evaluate(_IN_A_FRAME, [f"<!doctype html><body>{data}{scripts}", code])
+
+
+def arrays(found: dict[str, list[Any]]) -> dict[str, np.ndarray]:
+    """One run of ALL_VALUES as arrays by name."""
+    return {name: np.array(list(map(float, texts))).reshape(shape) for name, (shape, texts) in found.items()}
