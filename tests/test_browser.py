@@ -12,7 +12,7 @@ STEPS = [
     "1-tokens.html", "2-embeddings.html", "3-query-key-value.html", "4-mask-and-heads.html",
     "5-block.html", "6-output.html", "7-generation.html",
 ]  # fmt: skip
-PAGES = ["index.html", *STEPS, "glossary.html", "404.html"]
+PAGES = ["index.html", *STEPS, "workbench.html", "needle-and-dial.html", "odds.html", "glossary.html", "404.html"]
 
 OPEN_ALL_DETAILS = "document.querySelectorAll('details').forEach(details => { details.open = true })"
 
