@@ -1,0 +1,70 @@
+"""Known slips: what somebody gets who does another thing in the place of a step.
+
+A slip is written as the operations that it does, nested: ["divide", "attn.dots.0", ["square_root", "size.d_model"]].
+`static/js/answers.js` carries them out on the page's numbers, and the page's replies (`another` in
+templates/boxes.html) say what went wrong, each under the name that a slip has here.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+
+from sevensteps.engine.steps import Step
+
+#: An operation on forms, the name of a value, or a number.
+Form = list["Form"] | str | float
+
+
+def slips(steps: Mapping[str, Step], width: int) -> Iterator[tuple[str, str, Form]]:
+    """Every slip that can happen in one of the steps: the value's name, the reply's name, what is done instead.
+
+    `width` is the length of the rows that a LayerNorm goes over.
+    """
+    for step in steps.values():
+        for reply, form in _slips(step, steps, width):
+            yield step.name, reply, form
+
+
+def _slips(step: Step, steps: Mapping[str, Step], width: int) -> Iterator[tuple[str, Form]]:
+    a, *more = step.inputs or ("",)
+    if step.name == "ids":
+        yield "id", ["add", "ids", 1]
+    elif step.op == "row_mean_square":
+        yield "sample", ["multiply", step.name, width / (width - 1)]
+    elif step.op == "root_with_epsilon":
+        yield "sample", ["multiply", step.name, math.sqrt(width / (width - 1))]
+    elif step.op == "divide" and more[0].endswith("root_d_head"):
+        yield "root", ["divide", a, ["square_root", "size.d_model"]]
+    elif step.op == "exp":
+        yield "exp", ["concat", a]
+    elif step.op in ("neg_log", "log"):
+        yield "log", ["divide", step.name, math.log(10)]
+    elif step.op == "softmax":
+        yield from _softmax(steps, a)
+    elif step.op == "linear":
+        yield from _linear(steps, *step.inputs)
+    for norm in steps.values():
+        normalized = norm.name.removesuffix("mean") + "normalized"
+        if norm.op == "row_mean" and norm.inputs == (step.name,) and normalized in steps:
+            yield "normed", ["concat", normalized]
+
+
+def _softmax(steps: Mapping[str, Step], a: str) -> Iterator[tuple[str, Form]]:
+    visible: Form = a
+    if a in steps and len(steps[a].axes) > 1:
+        yield "column", ["transpose", ["softmax", ["transpose", a]]]
+    if a in steps and steps[a].op == "causal_mask":
+        (unmasked,) = steps[a].inputs
+        yield "mask", ["softmax", unmasked]
+        # Nothing in the place of −∞, which cannot be added up.
+        visible = ["multiply", unmasked, ["exp", ["causal_mask", ["multiply", unmasked, 0]]]]
+    yield "share", ["divide", visible, ["row_sum", visible]]
+
+
+def _linear(steps: Mapping[str, Step], x: str, weight: str, *bias: str) -> Iterator[tuple[str, Form]]:
+    if bias:
+        yield "bias", ["linear", x, weight]
+    if weight == "W_U":  # its first rows are long enough to be taken for columns
+        yield "transposed", ["linear", x, ["transpose", weight]]
+    centred = x.replace(".normalized", ".centred")
+    if x.endswith(".normalized") and centred in steps:
+        yield "unnormed", ["linear", steps[centred].inputs[0], weight, *bias]
