@@ -15,13 +15,13 @@ from sevensteps.engine.faults import Fault
 from sevensteps.refs import Runs, UnknownRefError
 from sevensteps.web.facts import Fact
 from sevensteps.web.formulas import Formulas
-from sevensteps.web.marks import Marks
+from sevensteps.web.marks import Marks, pointed
 from sevensteps.web.markup import Stash
 
 #: The body of a call block.
 Body = Callable[[], str]
 #: Template files whose macros content may call.
-MACROS = ("boxes.html", "pictures.html", "controls.html")
+MACROS = ("boxes.html", "pictures.html", "controls.html", "bench.html")
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,11 @@ class Desk:
         if self.runs[ref].ndim:
             raise UnknownRefError(f"{written!r} is not a single number")
         return ref
+
+    def pointed(self, written: str) -> tuple[str, str]:
+        """The ref of one number; where the run says which entry of its row it is, also the mark that says so."""
+        ref, entry = pointed(written, self.runs)
+        return (ref, entry) if entry else (self.single(written), "")
 
     def keep(self, html: str) -> str:
         """HTML for running text, safe from Markdown."""

@@ -5,6 +5,9 @@ import re
 from collections.abc import Callable
 from html import escape
 
+import numpy as np
+
+from sevensteps.engine.ops import most_likely_first
 from sevensteps.engine.steps import Trace
 from sevensteps.explain import explain
 from sevensteps.expression import Number
@@ -12,6 +15,10 @@ from sevensteps.refs import Runs, run_of
 from sevensteps.web.facts import Fact
 from sevensteps.web.printing import shown, with_places
 from sevensteps.web.worked import closing_places, formula
+
+#: A mark names ids: `top REF` the first of a row, largest first, `second REF` the second, `id REF` the ids in REF.
+PLACES = ("top", "second")
+_POINTED = re.compile(r"(?P<row>.+?)(?P<open>[\[,])(?P<item>top|second|id (?P<id>[^\[\],]+))\]")
 
 #: Elements that carry a number: <data> in text, <mn> in MathML, <tspan> in SVG.
 TAGS = {"data": "value", "mn": "data-value", "tspan": "data-value"}
@@ -24,16 +31,37 @@ def full(value: float) -> str:
     return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
 
 
+def ids_named(mark: str, runs: Runs) -> list[int]:
+    """The ids that a mark names. Raises UnknownRefError."""
+    kind, _, ref = mark.partition(" ")
+    row = runs[ref]
+    return [int(v) for v in np.ravel(row)] if kind == "id" else [int(most_likely_first(row)[PLACES.index(kind)])]
+
+
+def pointed(written: str, runs: Runs) -> tuple[str, str]:
+    """The ref of an entry that follows from the run, and the mark that says which: p[last,top], running[id drawn].
+
+    For any other ref no mark. Raises UnknownRefError.
+    """
+    match = _POINTED.fullmatch(written.strip())
+    if match is None:
+        return runs.ref(written), ""
+    row = runs.ref(match["row"] + "]" * (match["open"] == ","))
+    mark = f"id {runs.ref(match['id'])}" if match["id"] else f"{match['item']} {row}"
+    return f"{row}.{ids_named(mark, runs)[0]}", mark
+
+
 class Marks:
     """Writes numbers, facts, tokens and worked lines as HTML. `origin` adds an attribute that says the source line."""
 
     def __init__(self, runs: Runs, origin: Callable[[], str]) -> None:
         self.runs, self.origin = runs, origin
 
-    def number(self, ref: str, tag: str = "data", places: int | None = None) -> str:
-        """A value of a trace by its ref. A worked line may ask for more places."""
+    def number(self, ref: str, tag: str = "data", places: int | None = None, entry: str = "") -> str:
+        """A value of a trace by its ref. A worked line may ask for more places. `entry` is a mark as of `pointed`."""
         value = float(self.runs[ref])
         more = "" if places is None else f' data-places="{places}"'
+        more += f' data-entry="{entry}"' if entry else ""
         text = shown(value) if places is None else with_places(value, places)
         css = ' class="num"' if tag != "mn" else ""
         attributes = f'{css} {TAGS[tag]}="{full(value)}" data-ref="{escape(ref)}"{more}{self.origin()}'
@@ -45,23 +73,24 @@ class Marks:
         value = f'{TAGS[tag]}="{full(fact.value)}"'
         return f'<{tag}{css} {value} data-fact="{escape(key)}"{self.origin()}>{fact.text}</{tag}>'
 
-    def worked(self, ref: str) -> str:
+    def worked(self, ref: str, entry: str = "") -> str:
         """A worked line: label = arithmetic = result. Only the label and the number where nothing is calculated."""
         worked = explain(*self.runs.find(ref))
         places = closing_places(worked)
         left = f'<span class="label">{self.label(ref)}</span> = '
         result = self.number(ref, places=places.result if places else None)
         if worked.expression is None or isinstance(worked.expression, Number):
-            return self._line(ref, f"{left}{result}", "copy")
+            return self._line(ref, f"{left}{result}", "copy", entry)
 
         def operand(number: Number) -> str:
             return self.number(run_of(ref) + number.ref, places=places.operands if places else None)
 
         line = f"{left}{formula(worked.expression, operand, structure)} = {result}"
-        return self._line(ref, line, "line" if places else "open")
+        return self._line(ref, line, "line" if places else "open", entry)
 
-    def _line(self, ref: str, html: str, kind: str) -> str:
-        return f'<span class="worked" data-worked="{escape(ref)}" data-kind="{kind}"{self.origin()}>{html}</span>'
+    def _line(self, ref: str, html: str, kind: str, entry: str) -> str:
+        more = f' data-entry="{entry}"' if entry else ""
+        return f'<span class="worked" data-worked="{escape(ref)}" data-kind="{kind}"{more}{self.origin()}>{html}</span>'
 
     def sentence(self, ref: str) -> str:
         """What is done to get a number, in words."""

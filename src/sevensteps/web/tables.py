@@ -1,7 +1,7 @@
 """Tables of values: named rows and columns, cells that know their ref, and notes where rounding shows."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 from math import isfinite
 
@@ -24,13 +24,18 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """What the table macro draws. `corner` names what the rows and the columns count."""
+    """What the table macro draws. `corner` names what the rows and the columns count.
+
+    `data` and `order` are attributes of the table and of its body, by which they follow the text in static/js/page.js.
+    """
 
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
     foot: tuple[Row, ...] = ()
     corner: str = ""
     by_column: bool = False
+    data: Mapping[str, str] = field(default_factory=dict)
+    order: Mapping[str, str] = field(default_factory=dict)
 
     def refs(self) -> list[str]:
         return [ref for row in (*self.rows, *self.foot) for ref in row.refs if ref is not None]
@@ -48,13 +53,15 @@ def shades(runs: Runs, table: Table) -> dict[str, str]:
     """For each cell a number from −1 to 1: its value over the largest magnitude of the table, or of its column."""
     rows = [row.refs for row in table.rows]
     groups = zip(*rows, strict=True) if table.by_column else [[ref for row in rows for ref in row]]
-    return {ref: shade for group in groups for ref, shade in _shades(runs, group)}
+    return {ref: shade for group in groups for ref, shade in shades_of(runs, group)}
 
 
-def _shades(runs: Runs, refs: Iterable[str | None]) -> list[tuple[str, str]]:
+def shades_of(runs: Runs, refs: Iterable[str | None]) -> list[tuple[str, str]]:
+    """Each ref with its value over the largest magnitude among them; what is not finite is left out."""
     values = {ref: value for ref in refs if ref and isfinite(value := float(runs[ref]))}
     largest = max(map(abs, values.values()), default=0.0) or 1.0
-    return [(ref, f"{value / largest + 0.0:.2f}".replace("-0.00", "0.00")) for ref, value in values.items()]
+    # Halves away from zero, as JavaScript's toFixed gives them.
+    return [(ref, f"{rounded(Decimal(value / largest), 2) + 0:f}") for ref, value in values.items()]
 
 
 def paddings(runs: Runs, table: Table) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """Calls for tables of values, and for the *check yourself* box. Each table's body is its caption."""
 
+import json
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -8,11 +9,14 @@ from zlib import crc32
 from markupsafe import Markup
 from numpy import ndindex
 
+from sevensteps.engine.steps import Trace
 from sevensteps.explain import explain
 from sevensteps.expression import Apply
+from sevensteps.refs import POSITION_AXES
 from sevensteps.web import tables
 from sevensteps.web.desk import Body, Calls
-from sevensteps.web.marks import header
+from sevensteps.web.marks import header, ids_named
+from sevensteps.web.slips import slips
 
 #: How readers call what an axis counts.
 AXIS = {
@@ -42,7 +46,7 @@ class TableCalls(Calls):
         if len(shape) == 1:
             return self.stack([("", written)], caller)
         chosen = [self._item(written, item) for item in rows] if rows else list(range(shape[0]))
-        marked = {self._item(written, item) for item in mark}
+        marked, order = self._set_off(written, mark)
         table = tables.Table(
             columns=tuple(header(trace, axes[1], j) for j in range(shape[1])),
             rows=tuple(
@@ -50,6 +54,12 @@ class TableCalls(Calls):
                 for i in chosen
             ),
             corner=f"{AXIS[axes[0]]} ↓ {AXIS[axes[1]]} →",
+            data={
+                **self._counted(trace, axes[1], "columns"),
+                **(counted := self._counted(trace, axes[0], "rows")),
+                **({"data-some": ""} if rows and counted else {}),
+            },
+            order=order,
         )
         return self._table(table, caller)
 
@@ -65,6 +75,7 @@ class TableCalls(Calls):
                 for i, ((label, _), ref) in enumerate(zip(rows, refs, strict=True))
             ),
             corner=f"{AXIS[axis]} →",
+            data=self._counted(trace, axis, "columns"),
         )
         return self._table(table, caller)
 
@@ -81,7 +92,9 @@ class TableCalls(Calls):
         trace, name, _ = runs.find(refs[0])
         axis = trace.steps[name].axes[-1]
         sequence = tables.order(runs, runs.ref(order)) if order else list(range(runs[refs[0]].shape[-1]))
-        marked = {self._item(columns[0][1], item) for item in mark}
+        marked, attributes = self._set_off(columns[0][1], mark)
+        if order:
+            attributes["data-order"] = runs.ref(order)
         foot = [tables.Row("sum", tuple(self.desk.single(w) if w else None for w in total))] if total else []
         table = tables.Table(
             columns=tuple(self._inline(label) for label, _ in columns),
@@ -92,14 +105,16 @@ class TableCalls(Calls):
             foot=tuple(foot),
             corner=AXIS[axis],
             by_column=True,
+            data={"data-by-column": "", **self._counted(trace, axis, "rows")},
+            order=attributes,
         )
         return self._table(table, caller)
 
-    def check(self, caller: Body, answer: str = "", token: str = "", fact: str = "") -> str:
+    def check(self, caller: Body, answer: str = "", token: str = "") -> str:
         """A *check yourself* box. The body is the question, then paragraphs that begin with `:hint:` and the like.
 
         `answer` is the ref of the number asked for, whose worked line opens the answer. Where a token is asked for,
-        `token` is a row whose top it is, or a number that is its id; `fact` is the key of a figure asked for.
+        `token` is a row whose top it is, or a number that is its id. What has neither is a choice.
         """
         question, *rest = _PART.split(caller())
         html = self.desk.page.stash.html
@@ -107,12 +122,12 @@ class TableCalls(Calls):
         parts = {kind: [Markup(html(text)) for k, text in written if k == kind] for kind in ("hint", "answer", "trap")}
         self.desk.page.checks += 1
         choices = self._choices(written)
-        if [bool(asked) for asked in (answer, token, fact, choices)].count(True) != 1:
-            self.desk.fault("a box that asks for nothing, or for two things", "one of answer, token, fact and choices")
+        if [bool(asked) for asked in (answer, token, choices)].count(True) != 1:
+            self.desk.fault("a box that asks for nothing, or for two things", "one of answer, token and choices")
         ref = self.desk.single(answer) if answer else ""
         box = self.desk.macro("check")(
             number=self.desk.page.checks, question=Markup(html(question)), **parts, answer_ref=ref,
-            token_mark=self._token_mark(token) if token else "", fact=fact, choices=choices,
+            token_mark=self._token_mark(token) if token else "", choices=choices,
             line=Markup(self.desk.marks.worked(ref)) if ref else "",
             words=Markup(self._words(ref)) if ref else "",
         )  # fmt: skip
@@ -135,6 +150,13 @@ class TableCalls(Calls):
             choice.letter = letter
         return [choice for _, choice in mixed]
 
+    def slips(self, page: int) -> Markup:
+        """Known slips in the steps of a page and of the one before it, of which a box may ask too, as JSON."""
+        steps = self.desk.runs.traces["main"].steps
+        known = slips(steps, int(self.desk.runs["size.d_model"]))
+        near = [slip for slip in known if steps[slip[0]].page in (page - 1, page)]
+        return Markup(json.dumps(near, separators=(",", ":")))
+
     def _table(self, table: tables.Table, caller: Body) -> str:
         runs, refs = self.desk.runs, table.refs()
         self.desk.page.tables += 1
@@ -146,16 +168,31 @@ class TableCalls(Calls):
         )  # fmt: skip
         return self.desk.block(html)
 
+    def _counted(self, trace: Trace, axis: str, what: str) -> dict[str, str]:
+        """The attribute of a table whose rows or columns come and go with the text of the main run."""
+        follows = axis in POSITION_AXES and trace.tokens == self.desk.runs.traces["main"].tokens
+        return {f"data-{what}": axis} if follows else {}
+
+    def _set_off(self, written: str, mark: tuple[Any, ...]) -> tuple[set[int], dict[str, str]]:
+        """Which rows are set off, and the attribute that says so where it follows from the run: 'top', 'id drawn'."""
+        runs = self.desk.runs
+        for item in mark:
+            if str(item).startswith(("top", "id ")):
+                name = f"top {runs.ref(written)}" if item == "top" else f"id {runs.ref(item[3:])}"
+                return set(ids_named(name, runs)), {"data-marked": name}
+        return {self._item(written, item) for item in mark}, {}
+
     def notes(self, *written: str) -> Markup:
         """The notes under the table of a picture, which shows all of these values."""
         runs = self.desk.runs
-        return self._notes(
-            [".".join((ref, *map(str, i))) for ref in map(runs.ref, written) for i in ndindex(runs[ref].shape)]
-        )
+        values = [runs.ref(name) for name in written]
+        entries = [".".join((ref, *map(str, i))) for ref in values for i in ndindex(runs[ref].shape)]
+        return self._notes(entries, " ".join(values))
 
-    def _notes(self, refs: list[str]) -> Markup:
+    def _notes(self, refs: list[str], of: str = "") -> Markup:
         runs = self.desk.runs
         html = self.desk.macro("notes")(
+            of=of,
             notes=[self._note(note, "data-calculated") for note in tables.closing_notes(runs, refs)],
             sums=[self._note(note, "data-printed-sum") for note in tables.sum_notes(runs, refs)],
         )

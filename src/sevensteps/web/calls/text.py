@@ -7,7 +7,7 @@ from typing import Any
 from sevensteps.claims import compile_claim, holds
 from sevensteps.engine.tokenizer import NoTokenFits, tokenize
 from sevensteps.web.desk import Body, Broken, Calls, marked_token
-from sevensteps.web.marks import structure, symbol, token
+from sevensteps.web.marks import PLACES, ids_named, structure, symbol, token
 from sevensteps.web.tables import decimal_text, from_printed
 
 
@@ -27,8 +27,8 @@ class TextCalls(Calls):
 
     def n(self, written: str) -> Inline:
         """A number: `n('y[last,1]')`."""
-        ref, marks = self.desk.single(written), self.desk.marks
-        return Inline(self.desk.keep(marks.number(ref)), marks.number(ref, "mn"))
+        (ref, entry), marks = self.desk.pointed(written), self.desk.marks
+        return Inline(self.desk.keep(marks.number(ref, entry=entry)), marks.number(ref, "mn", entry=entry))
 
     def fact(self, key: str) -> str:
         """A figure of facts.toml; its source is listed at the end of the page."""
@@ -60,10 +60,11 @@ class TextCalls(Calls):
         ref = self.desk.single(written)
         return self._token(ref, int(self.desk.runs[ref]), f"id {ref}")
 
-    def top(self, row: str) -> str:
-        """The token with the largest entry of a row: `top('p[last]')`."""
+    def top(self, row: str, place: int = 1) -> str:
+        """The token with the largest (or second largest) entry of a row: `top('p[last]')`, `top('p[last]', 2)`."""
         ref = self.desk.runs.ref(row)
-        return self._token(ref, int(self.desk.runs[ref].argmax()), f"top {ref}")
+        mark = f"{PLACES[place - 1]} {ref}"
+        return self._token(ref, ids_named(mark, self.desk.runs)[0], mark)
 
     def _token(self, ref: str, number: int, what: str) -> str:
         trace = self.desk.runs.find(ref)[0]
@@ -112,7 +113,7 @@ class TextCalls(Calls):
 
     def worked(self, written: str) -> str:
         """The arithmetic behind a number, on a line of its own."""
-        line = self.desk.marks.worked(self.desk.single(written))
+        line = self.desk.marks.worked(*self.desk.pointed(written))
         return self.desk.block(f'<p class="working">{line}</p>')
 
     def by_hand(self, written: str) -> str:

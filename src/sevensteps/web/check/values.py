@@ -46,14 +46,15 @@ class Values:
         return (run_of(ref) + origin for origin in origins(trace, ".".join((name, *map(str, index)))))
 
     def marked_token(self, mark: str) -> str | None:
-        """What a token mark says: `id ids.4` the token at a position, `top probs.4` the most likely one."""
+        """What a token mark says: `id ids.4` the token at a position, `top probs.4` the most likely one, then `second`."""
         kind, _, ref = mark.partition(" ")
         try:
             value, vocabulary = self.runs[ref], self.runs.find(ref)[0].vocabulary
         except UnknownRefError:
             return None
-        if kind == "top" and value.ndim == 1 and value.size == len(vocabulary):
-            return vocabulary[max(range(value.size), key=lambda k: float(value[k]))]
+        if kind in ("top", "second") and value.ndim == 1 and value.size == len(vocabulary) > 1:
+            largest_first = sorted(range(value.size), key=lambda k: -float(value[k]))
+            return vocabulary[largest_first[kind == "second"]]
         if kind == "id" and value.ndim == 0 and int(value) in range(len(vocabulary)):
             return vocabulary[int(value)]
         return None
