@@ -92,7 +92,8 @@ const isPlain = ({ value, expression }) => !value || numbersOf(expression).some(
 function anyRef() {
   const all = Object.keys(data.runs).flatMap((run) =>
     Object.values(live.trace(run).steps)
-      .filter(({ name, page, symbol }) => page === here + 1 && symbol && (here || (name === "ids" && data.runs[run].ids)))
+      .filter(({ name, page, symbol }) => page === here + 1 && symbol && (run !== "play" || page === 7))
+      .filter(({ name }) => here || (name === "ids" && data.runs[run].ids))
       .map(({ name }) => [live.trace(run), name]),
   );
   for (let tries = 0; tries < 999; tries++) {
@@ -166,7 +167,8 @@ function record(pages = remembered()) {
     if (!Array.isArray(pages[i])) return;
     const done = pages[i].filter(Boolean).length;
     const all = pages[i].length;
-    link.append(make("span", { class: "progress" }, `${done < all ? "" : "✓ "}${done} of ${all} done`));
+    const about = done < all ? { class: "progress" } : { class: "progress full" };
+    link.querySelector(".words").append(make("span", about, `${done < all ? "" : "✓ "}${done} of ${all} done`));
   });
   try {
     localStorage.sevenSteps = JSON.stringify(pages);

@@ -63,8 +63,8 @@ def _softmax(steps: Mapping[str, Step], a: str) -> Iterator[tuple[str, Form]]:
 def _linear(steps: Mapping[str, Step], x: str, weight: str, *bias: str) -> Iterator[tuple[str, Form]]:
     if bias:
         yield "bias", ["linear", x, weight]
-    if weight == "W_U":  # its first rows are long enough to be taken for columns
-        yield "transposed", ["linear", x, ["transpose", weight]]
+    if weight == "W_U" and "W_E" in steps:
+        yield "row_of_e", ["linear", x, ["transpose", "W_E"]]
     centred = x.replace(".normalized", ".centred")
     if x.endswith(".normalized") and centred in steps:
         yield "unnormed", ["linear", steps[centred].inputs[0], weight, *bias]
