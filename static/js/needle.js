@@ -2,35 +2,37 @@
 "use strict";
 
 const tip = document.getElementById("needle-tip");
-const KEYS = { ArrowLeft: [5, 0], ArrowRight: [-5, 0], ArrowUp: [0, 0.1], ArrowDown: [0, -0.1] };
+const turns = { ArrowLeft: [5, 0], ArrowRight: [-5, 0], ArrowUp: [0, 0.1], ArrowDown: [0, -0.1] };
+/** Angle in degrees, and length. */
 const polar = (x, y) => [(Math.atan2(y, x) * 180) / Math.PI, Math.hypot(x, y)];
-const needle = () => polar(live.at("needle/needle.0"), live.at("needle/needle.1"));
-const tell = () => tip.setAttribute("aria-valuenow", Math.round(needle()[0]));
-let grasped;
+const needle = () => polar(...live.at("needle/needle").data);
 
-/** In degrees. */
-function aim(angle, length, undoable) {
-  const at = (f) => Math.round(f((angle * Math.PI) / 180) * Math.min(2, Math.max(0, length)) * 100) / 100;
+function turn(angle, length, undoable) {
+  const at = (f) => Math.round(f((angle / 180) * Math.PI) * Math.max(0, Math.min(2, length)) * 100) / 100;
   change({ set: { "needle.0": at(Math.cos), "needle.1": at(Math.sin) } }, undoable);
+}
+function tellAngle() {
+  tip.setAttribute("aria-valuenow", Math.round(needle()[0]));
 }
 
 if (tip) {
-  tip.onpointerdown = (press) => {
-    tip.setPointerCapture(press.pointerId);
-    grasped = true;
+  let fresh;
+  tip.onpointerdown = ({ pointerId }) => {
+    tip.setPointerCapture(pointerId);
+    fresh = true;
   };
-  tip.onpointermove = (move) => {
-    if (!tip.hasPointerCapture(move.pointerId)) return;
-    const toDrawing = tip.ownerSVGElement.getScreenCTM().inverse();
-    const { x, y } = new DOMPoint(move.clientX, move.clientY).matrixTransform(toDrawing);
-    aim(...polar(x / 80, -y / 80), grasped); // a drag is undone at once
-    grasped = false;
+  tip.onpointermove = ({ pointerId, clientX, clientY }) => {
+    if (!tip.hasPointerCapture(pointerId)) return;
+    const { x, y } = new DOMPoint(clientX, clientY).matrixTransform(tip.ownerSVGElement.getScreenCTM().inverse());
+    turn(...polar(x / 80, -y / 80), fresh); // a whole drag is undone at once
+    fresh = false;
   };
   tip.onkeydown = (press) => {
-    if (!KEYS[press.key]) return;
+    const by = turns[press.key];
+    if (!by) return;
     press.preventDefault();
-    aim(...needle().map((v, i) => v + KEYS[press.key][i]));
+    turn(...needle().map((v, i) => v + by[i]));
   };
-  document.addEventListener("toy", tell);
-  tell();
+  document.addEventListener("toy", tellAngle);
+  tellAngle();
 }
