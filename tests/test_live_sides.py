@@ -17,7 +17,8 @@ RUNS = shipped_runs()
 EMBEDDINGS, OWN = RUNS["needle/needle_E"], RUNS["needle/needle_own"]
 LOGITS = np.array([4.81, 4.12, 3.74, 3.10, 1.85, 0.87, -0.42, -1.35])
 WEIGHTS = (
-    "W_E", "W_pos", "W_Q.0", "W_K.0", "W_V.0", "W_Q.1", "W_K.1", "W_V.1", "W_O", "W_in", "b_in", "W_out", "b_out", "W_U",
+    "W_E", "W_pos", "W_Q.0", "W_K.0", "W_V.0", "W_Q.1", "W_K.1", "W_V.1", "W_O", "W_in", "b_in", "W_out", "b_out",
+    "W_U",
 )  # fmt: skip
 CHANGED = re.compile(r"\bchanged\b")
 Values = NDArray[np.float64]

@@ -5,8 +5,8 @@ from typing import Any
 from markupsafe import Markup
 from numpy import ndindex
 
-from sevensteps.engine.tokenizer import Cut, cuts
 from sevensteps.engine.steps import Step
+from sevensteps.engine.tokenizer import Cut, cuts
 from sevensteps.engine.toy import text_of
 from sevensteps.web import tables
 from sevensteps.web.desk import Calls
