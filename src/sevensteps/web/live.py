@@ -19,7 +19,7 @@ from sevensteps.refs import POSITION_AXES, Runs
 
 #: Given anew by every text, so not carried.
 OF_THE_TEXT = ("ids", "targets", "size.tokens")
-_REFS = re.compile(r'data-[a-z-]+="([^"]*)"')
+_REFS = re.compile(r'data-(?!line)[a-z-]+="([^"]*)"')
 _REF = re.compile(r"[\w.]+")
 _CONTROL = re.compile(r'data-edit="(\w+)"')
 #: Words of a run's name that read otherwise.
