@@ -7,7 +7,8 @@ const asStep = ([name, op, inputs, symbol, title, page, axes, via = ""]) => ({
   name, op, inputs: words(inputs), symbol, title, page, axes: words(axes), via: words(via),
 });
 const FORWARD = data.steps.map(asStep);
-const derivedSteps = (run) => (data.derived[run] || []).map(asStep);
+const DERIVED = Object.fromEntries(Object.entries(data.derived).map(([run, steps]) => [run, steps.map(asStep)]));
+const derivedSteps = (run) => DERIVED[run] || [];
 
 /** Nested lists as an array. */
 function nested(values) {
@@ -91,7 +92,7 @@ class Runs {
     return trace;
   }
 
-  /** The step's array: a kept one where it was made from the same inputs. */
+  /** The step's array: a kept one where the same step made it from the same inputs. */
   value(trace, step) {
     const parts = step.inputs.map((ref) => split(trace.values, ref));
     if (parts.includes(null)) return null;
