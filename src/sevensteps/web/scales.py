@@ -46,5 +46,5 @@ def _variables(scale: str, value: float, group: list[float]) -> str:
 
 
 def _text(value: float) -> str:
-    """Three places as JavaScript's toFixed gives them; a value that is not finite is at zero."""
-    return f"{rounded(Decimal(value if isfinite(value) else 0), 3):f}"
+    """Three places, ties as in JavaScript's toFixed, never −0; a value that is not finite is at zero."""
+    return f"{rounded(Decimal(value if isfinite(value) else 0), 3) + 0:f}"
