@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -158,7 +159,8 @@ def test_the_balls_stand_at_their_values_on_the_number_lines(drawn: Draw, now: T
     ((zero, _),) = middles(page, ".norm-picture .zero path")
     names = ("resid_post", "ln_final.centred", "ln_final.normalized")
     values = {name: of_last_row(now, name) for name in names}
-    low, high = min(0, *sum(values.values(), [])), max(0, *sum(values.values(), []))
+    all_values = [0.0, *chain(*values.values())]
+    low, high = min(all_values), max(all_values)
     line = page.locator(".norm-picture .line").first.bounding_box()
     assert line is not None
     unit = line["width"] / 420 * 360 / (high - low)  # the lines are 420 long, the values have 360 of them

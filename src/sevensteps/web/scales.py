@@ -14,9 +14,9 @@ _MARK = re.compile(r'data-v="(?P<ref>[^"]*)"(?: data-scale="(?P<scale>[^"]*)")?(
 def scaled(html: str, runs: Runs) -> str:
     """The HTML of one picture with `--v` written beside every `data-v`. Raises UnknownRefError.
 
-    Elements with the same `data-scale` share a scale. Its first word is `one` (the value itself), `size` (the value over
-    the largest magnitude, from −1 to 1) or `span` (its place from 0 to 1 between the smallest and the largest of them and
-    zero, which itself is at `--zero`).
+    Elements with the same `data-scale` share a scale. Its first word is `one` (the value itself), `size` (over the
+    largest magnitude, from −1 to 1) or `span` (its place, from 0 to 1, between the smallest and the largest of them
+    and zero, which itself is at `--zero`).
     """
     groups = defaultdict(list)
     for mark in _MARK.finditer(html):
