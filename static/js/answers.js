@@ -21,7 +21,7 @@ const replyTo = (key) => byId("replies").content.querySelector(`[data-say=${key}
 /** What known slips give in the place of a number: [reply, value]. */
 function slipsAt(ref) {
   const { trace, name, index } = live.find(ref);
-  const at = (x, [i, ...more] = index) => x.data[offset(x.shape, [i, ...more].slice(0, x.shape.length))];
+  const at = (x, i = index) => x.data[offset(x.shape, i)];
   const carriedOut = ([op, ...forms]) =>
     OPS[op](...forms.map((form) => (form.map ? carriedOut(form) : trace.values[form] || array([], [form]))));
   const known = JSON.parse(byId("replies").dataset.slips).filter(([of]) => of === name);
@@ -142,13 +142,14 @@ document.addEventListener("click", ({ target }) => {
   const ref = target.matches("[data-another]") && anyRef();
   if (!ref) return;
   exercise.querySelectorAll("details").forEach((part) => (part.open = false));
-  exercise.classList.remove("done")
+  exercise.classList.remove("done");
   exercise.querySelector("form").reset();
   pose(ref);
   exercise.querySelector("input").focus();
 });
 
 // Progress: for each page seen, which boxes are done. Storage may be missing, full, or hold anything.
+const checkBoxes = [...document.querySelectorAll(".check")];
 const pathLinks = [...document.querySelectorAll(".path a")];
 const here = pathLinks.findIndex((link) => link.hasAttribute("aria-current"));
 
@@ -161,7 +162,7 @@ function remembered() {
 }
 
 function record(pages = remembered()) {
-  if (here >= 0) pages[here] = Array.from(document.querySelectorAll(".check"), (box) => box.matches(".done"));
+  if (here >= 0) pages[here] = checkBoxes.map((box) => box.matches(".done"));
   pathLinks.forEach((link, i) => {
     link.querySelector(".progress")?.remove();
     if (!Array.isArray(pages[i])) return;
@@ -176,4 +177,6 @@ function record(pages = remembered()) {
     // It is shown all the same.
   }
 }
+
+Object.values(remembered()[here] || []).forEach((done, k) => checkBoxes[k]?.classList.toggle("done", !!done));
 record();
