@@ -144,7 +144,7 @@ function arrive() {
   const at = list.find((one) => one.startsWith("at="));
   const left = list.join() === anchor ? show(parts) : show(list.filter((one) => one !== anchor && one !== at));
   const asked = at && keyed(at)[1];
-  if (asked && typeof live.at(asked) === "number") ask(asked, document.querySelector(`[data-ref="${asked}"]`));
+  if (asked && typeof live.at(asked) === "number") ask(asked);
   else if (at) left.push(at);
   if (list.length) writeHash();
   if (anchor) byId(anchor).scrollIntoView();
@@ -253,7 +253,8 @@ document.addEventListener("input", ({ target }) => {
   const key = edit || "off";
   const one = `${key}=${encodeURIComponent(run || target.value)}`;
   const others = parts.filter((other) => (run ? other !== one : !other.startsWith(`${key}=`)));
-  const fault = take(asNew(), one);
+  const { rangeUnderflow, rangeOverflow } = target.validity;
+  const fault = rangeUnderflow || rangeOverflow ? "out of range" : take(asNew(), one);
   if (fault) return tellFault(target, fault);
   show(run && !target.checked ? others : [...others, one], gesture !== target);
   gesture = target;
