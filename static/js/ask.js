@@ -1,7 +1,7 @@
 // Ask a number: a note beside it says how it was made and what uses it. A weight is changed there.
 "use strict";
 
-const NUMBER = ":is(data, mn, tspan)[data-ref]";
+const NUMBER = ":is(data, tspan)[data-ref]"; // What is inside a formula has no focus: a formula is one thing.
 const askNote = make("section", { class: "ask", role: "dialog", "aria-labelledby": "asked", tabindex: -1, hidden: "" });
 document.body.append(askNote);
 let askTrail = []; // The refs asked one after the other,
@@ -168,8 +168,6 @@ function setStops(of = markGroups(), stop = null) {
       mark.tabIndex = mark === first ? 0 : -1;
       mark.setAttribute("role", "button");
       mark.setAttribute("aria-haspopup", "dialog");
-      // What is inside a formula can be reached only where the formula is no single thing.
-      mark.closest("math")?.setAttribute("role", "group");
     }
   }
 }
@@ -185,7 +183,7 @@ function nextMark(group, mark, key) {
 }
 
 document.addEventListener("click", (event) => {
-  const [mark, button, control] = [NUMBER, "button", "a, button, input, select, label, summary"].map((what) =>
+  const [mark, button, control] = ["[data-ref]", "button", "a, button, input, select, label, summary"].map((what) =>
     event.target.closest(what),
   );
   if (mark) return ask(mark.dataset.ref, mark);
