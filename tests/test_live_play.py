@@ -37,7 +37,7 @@ def opened(page: Page, site: Path) -> Open:
     return open_page
 
 
-def column(page: Page, row: str, within: str = "main") -> dict[int, float]:
+def column(page: Page, row: str, within: str = "main table") -> dict[int, float]:
     """The numbers that a part of the page marks as entries of a row, by token or place."""
     script = "(marks) => marks.map((mark) => [mark.dataset.ref, mark.getAttribute('value')])"
     marks = page.locator(f"{within} data[data-ref^='{row}.']").evaluate_all(script)
@@ -328,6 +328,16 @@ def test_a_slider_and_its_field_are_one_dial_by_keyboard(opened: Open, name: str
     press(field, "ArrowUp")
     assert slider.input_value() == field.input_value()
     assert float(field.input_value()) > float(field.get_attribute("min") or 0)
+
+
+@pytest.mark.parametrize(("name", "beyond"), [("temperature", "-1"), ("k", "0"), ("limit", "0"), ("r", "1")])
+def test_a_number_beyond_its_dial_changes_nothing_and_is_marked(opened: Open, name: str, beyond: str) -> None:
+    page = opened("7-generation")
+    before = column(page, "play/play_p")
+    field = page.get_by_role("spinbutton", name=DIALS[name])
+    field.fill(beyond)
+    expect(field).to_have_attribute("aria-invalid", "true")
+    assert column(page, "play/play_p") == before
 
 
 def test_undo_takes_an_appended_token_back(opened: Open) -> None:

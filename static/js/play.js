@@ -1,7 +1,7 @@
 // Controls that are more than an edit: a typed text's cuts (page 1), a table's order (page 6), the player (page 7).
 "use strict";
 
-const cutLists = [...document.querySelectorAll("[data-cuts]")].map((list) => [list, list.firstElementChild.cloneNode(true)]);
+const cutLists = [...document.querySelectorAll("[data-cuts]")].map((list) => [list, list.children[0].cloneNode(true)]);
 const toysText = () => live.trace("main").tokens.join("");
 let cutText = toysText();
 
@@ -13,24 +13,26 @@ function showCuts(text) {
   const [found, place] = cuts(seen);
   const all = place < 0 ? found : [...found, { start: place, fits: [] }];
   const idNode = (id, i) => (seen === toysText() ? numberNode(`ids.${i}`, id) : structure(`${id}`));
-  const item = (model, { start, fits: [token, ...others] }, i) => {
-    const copy = model.cloneNode(true);
-    const end = start + (token || [...seen.slice(start)][0]).length;
+  const filled = (model, { start, fits }, i) => {
+    const item = model.cloneNode(true);
+    const [token] = fits;
+    const left = seen.slice(start);
+    const now = token || [...left][0];
     const parts = {
-      number: [i + 1], done: [seen.slice(0, start)], now: [seen.slice(start, end)], rest: [seen.slice(end)],
-      left: [seen.slice(start)], fits: [token, ...others].flatMap((fit) => (fit ? [tokenNode(fit), " "] : [])),
-      longest: [token ? tokenNode(token) : "no token fits"], id: [token ? idNode(data.vocabulary.indexOf(token), i) : "–"],
+      number: [i + 1], done: [seen.slice(0, start)], now: [now], rest: [left.slice(now.length)], left: [left],
+      fits: fits.flatMap((fit) => [tokenNode(fit), " "]), longest: [token ? tokenNode(token) : "no token fits"],
+      id: [token ? idNode(data.vocabulary.indexOf(token), i) : "–"],
     };
-    for (const part of copy.querySelectorAll("[data-cut]")) part.replaceChildren(...parts[part.dataset.cut]);
-    copy.classList.toggle("stuck", !token);
-    return copy;
+    for (const part of item.querySelectorAll("[data-cut]")) part.replaceChildren(...parts[part.dataset.cut]);
+    item.classList.toggle("stuck", !token);
+    return item;
   };
-  for (const [list, model] of cutLists) list.replaceChildren(...all.map((cut, i) => item(model, cut, i)));
+  for (const [list, model] of cutLists) list.replaceChildren(...all.map((cut, i) => filled(model, cut, i)));
 }
 
 // The player draws with r. A seed other than 0 gives r anew for each turn: the same seed gives the same text.
-const DIALS = ["play_r", "play_temperature", "play_k", "play_limit"];
-/** For each turn: the token's id, the probability with which it was drawn, and the dials at that moment. */
+const dialOf = (runs, constant) => runs.at(`play/${constant}`);
+/** For each turn the token's id, the probability with which it was drawn, and the dials at that moment. */
 const picks = [];
 
 /** The n-th number of mulberry32, with three decimals. */
@@ -40,12 +42,10 @@ function chance(seed, n) {
   t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
   return Math.floor((((t ^ (t >>> 14)) >>> 0) / 2 ** 32) * 1000) / 1000;
 }
-const dialOf = (runs, constant) => runs.at(`play/${constant}`);
-const dueChance = (runs) => {
+function dueChance(runs) {
   const seed = dialOf(runs, "play_seed");
   return seed ? chance(seed, runs.state.play.length + 1) : dialOf(runs, "play_r");
-};
-const withChance = (runs) => new Runs({ ...runs.state, set: { ...runs.state.set, play_r: dueChance(runs) } }, runs.cache);
+}
 
 function whyOver(runs) {
   if (runs.state.play.at(-1) === data.end) return "The end token was picked: the text is over.";
@@ -55,9 +55,13 @@ function whyOver(runs) {
 function playOn(turns) {
   let runs = live;
   for (; turns && !whyOver(runs); turns--) {
+    const { play, set } = runs.state;
     const id = dialOf(runs, "play_drawn");
-    picks[runs.state.play.length] = [id, ...[`play_p.${id}`, ...DIALS].map((ref) => dialOf(runs, ref))];
-    runs = withChance(new Runs({ ...runs.state, play: [...runs.state.play, id] }, runs.cache));
+    const kept = [`play_p.${id}`, "play_r", "play_temperature", "play_k", "play_limit"];
+    picks[play.length] = [id, ...kept.map((ref) => dialOf(runs, ref))];
+    const next = { ...runs.state, play: [...play, id] };
+    runs = new Runs(next, runs.cache);
+    runs = new Runs({ ...next, set: { ...set, play_r: dueChance(runs) } }, runs.cache);
   }
   change(runs.state);
 }
@@ -66,17 +70,16 @@ function playOn(turns) {
 function showPicks(place) {
   const { play } = live.state;
   const first = live.trace("play").tokens.length - play.length - 1;
-  const cells = (id, turn) => (picks[turn]?.[0] === id ? picks[turn].slice(1).map(shown) : Array(5).fill("–"));
   const row = (id, turn) => {
     const ref = `play/probs.${first + turn}.${id}`;
-    const all = [numberNode(ref, live.at(ref)), ...cells(id, turn)].map((cell) => make("td", {}, cell));
-    return make("tr", {}, make("th", { scope: "row" }, tokenNode(data.vocabulary[id])), ...all);
+    const then = picks[turn]?.[0] === id ? picks[turn].slice(1).map(shown) : Array(5).fill("–");
+    const cells = [numberNode(ref, live.at(ref)), ...then].map((cell) => make("td", {}, cell));
+    return make("tr", {}, make("th", { scope: "row" }, tokenNode(data.vocabulary[id])), ...cells);
   };
   place.replaceChildren(...play.map(row));
 }
 
 function showPlayer() {
-  if (!GIVEN.play_seed) return;
   const due = dueChance(live);
   if (due !== dialOf(live, "play_r")) return change({ set: { play_r: due } }, false);
   each("[data-picks]", showPicks);
@@ -86,15 +89,14 @@ function showPlayer() {
 
 document.addEventListener("toy", () => {
   showCuts(toysText());
-  showPlayer();
+  if (GIVEN.play_seed) showPlayer();
 });
 document.addEventListener("input", ({ target }) => {
   if (target.dataset.edit === "text") showCuts(target.value);
 });
 document.addEventListener("change", ({ target }) => {
-  const { by } = target.dataset;
-  if (!by) return;
-  target.closest(".ordered").querySelector("[data-order]").dataset.order = by;
+  if (!target.dataset.by) return;
+  target.closest(".ordered").querySelector("[data-order]").dataset.order = target.dataset.by;
   document.dispatchEvent(new Event("toy"));
 });
 document.addEventListener("click", ({ target }) => {
