@@ -1,4 +1,4 @@
-"""A copy of the project's sources with a larger toy that says the same, so that its pages still fit it."""
+"""Copies of the project's sources with a larger toy: one that says the same, and one of random weights."""
 
 import json
 import shutil
@@ -15,10 +15,7 @@ WIDE_AXES = ("dimension", "entry", "joined", "unit")
 
 def scaled_source(root: Path, folder: Path, longer: int, wider: int) -> Path:
     """Copy the sources of `root` into `folder`, each text `longer` times as long, the model `wider` times as wide."""
-    for name in ("content", "templates", "static"):
-        shutil.copytree(root / name, folder / name)
-    file = folder / "content/toy.toml"
-    toy = tomllib.loads(file.read_text("utf-8"))
+    toy = copied_sources(root, folder)
     for table in (toy, *toy["runs"].values()):
         if "text" in table:
             table["text"] = " ".join([table["text"]] * longer)
@@ -26,8 +23,39 @@ def scaled_source(root: Path, folder: Path, longer: int, wider: int) -> Path:
     wide = {name: widened(name, np.array(value), wider, heads) for name, value in toy["weights"].items()}
     wide["W_pos"] = np.tile(wide["W_pos"], (longer, 1))
     toy["weights"] = {name: value.tolist() for name, value in wide.items()}
+    return with_toy(folder, toy)
+
+
+def random_source(root: Path, folder: Path, positions: int, d_model: int, heads: int, vocabulary: int) -> Path:
+    """Copy the sources of `root` into `folder` with a toy of these sizes, d_head = d_model / heads, 4 d_model units.
+
+    The text fills all positions. The shipped tokens come first, so that the pages find the words they name.
+    """
+    toy = copied_sources(root, folder)
+    toy["vocabulary"] += [f"␣word{n}" for n in range(vocabulary - len(toy["vocabulary"]))]
+    toy["text"] = "the" + " the" * (positions - 1 - 4) + " cat climbed the"
+    random = np.random.default_rng(0)
+    sizes = {
+        "W_E": (vocabulary, d_model), "W_pos": (positions, d_model), "W_Q": (heads, d_model, d_model // heads),
+        "W_K": (heads, d_model, d_model // heads), "W_V": (heads, d_model, d_model // heads), "W_O": (d_model, d_model),
+        "W_in": (d_model, 4 * d_model), "b_in": (4 * d_model,), "W_out": (4 * d_model, d_model), "b_out": (d_model,),
+        "W_U": (d_model, vocabulary),
+    }  # fmt: skip
+    toy["weights"] = {name: random.normal(0, 0.2, size).round(2).tolist() for name, size in sizes.items()}
+    return with_toy(folder, toy)
+
+
+def copied_sources(root: Path, folder: Path) -> dict[str, Any]:
+    """Copy what a site is built from; the content of its toy file."""
+    for name in ("content", "templates", "static"):
+        shutil.copytree(root / name, folder / name)
+    return tomllib.loads((folder / "content/toy.toml").read_text("utf-8"))
+
+
+def with_toy(folder: Path, toy: dict[str, Any]) -> Path:
+    """The sources in `folder`, their toy replaced."""
     lines = [f"{key} = {as_toml(entry)}\n" for key, entry in toy.items()]
-    file.write_text("".join(lines), "utf-8", newline="\n")
+    (folder / "content/toy.toml").write_text("".join(lines), "utf-8", newline="\n")
     return folder
 
 
