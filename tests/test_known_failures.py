@@ -14,7 +14,7 @@ from xml.etree.ElementTree import Element
 
 import pytest
 from pages import PAGES, of_class, text, with_attribute
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 TESTS = Path(__file__).parent
 ROOT = TESTS.parent
@@ -52,8 +52,16 @@ ELSEWHERE = {
         "test_browser.py::test_a_page_loads_in_silence_and_has_one_heading",
         "test_site.py::test_links_are_relative_and_lead_to_real_files",
     ],
+    "27 storage that throws": [
+        "test_live_answers.py::test_storage_that_throws_or_holds_rubbish_takes_nothing_down",
+    ],
     "28 unreadable in the dark": ["test_browser.py::test_axe_finds_nothing"],
     "29 answers collapsed in print": ["test_browser.py::test_an_answer_is_closed_on_the_screen_and_printed_on_paper"],
+    "30 right answers marked wrong": [
+        "test_live_answers.py::test_minus_a_half_in_every_spelling",
+        "test_live_answers.py::test_a_number_is_read_in_any_spelling",
+        "test_live_answers.py::test_a_number_worked_out_from_the_printed_operands_is_right_too",
+    ],
     "31 tables without caption or scope": [
         "test_content.py::test_a_table_has_a_caption_scopes_and_a_labelled_region_to_scroll_in",
         "test_content.py::test_a_step_has_a_picture_made_of_its_numbers",
@@ -133,11 +141,6 @@ def test_26_modules_fetches_fonts_and_addresses_elsewhere(site: Path) -> None:
         assert not re.search(r'(?:src|href)="(?://|https?:)|url\(["\']?(?://|https?:)', code), name
 
 
-def test_27_storage_that_throws(site: Path) -> None:
-    for name, content in text_files(site).items():
-        assert not re.search(r"localStorage|sessionStorage|indexedDB|document\.cookie", content), name
-
-
 def test_28_colour_as_the_only_sign_of_a_marked_row(page: Page, site: Path) -> None:
     page.goto((site / "6-output.html").as_uri())
     signs = """rows => rows.map(row => getComputedStyle(row.querySelector("th"), "::before").content)"""
@@ -163,7 +166,6 @@ def test_29_a_table_cut_in_print(page: Page, site: Path, name: str) -> None:
 
 
 def test_30_a_wrong_answer_that_prints_as_the_right_one(pages: dict[str, Element]) -> None:
-    # Nothing on the pages judges an answer; a reader compares with what is printed.
     boxes = [box for page in pages.values() for box in of_class(page, "check") if "data-answer" in box.attrib]
     for box in boxes:
         (line, *_) = of_class(box, "worked")
@@ -172,7 +174,16 @@ def test_30_a_wrong_answer_that_prints_as_the_right_one(pages: dict[str, Element
             first = next(with_attribute(trap, "data-ref"))
             assert text(first) != right, box.get("data-answer")
     assert len(boxes) > 10
-    assert not [field for page in pages.values() for field in page.iter("input")]
+
+
+def test_30_a_sum_that_floating_point_misses_by_a_hair(page: Page, site: Path) -> None:
+    """0.1 + 0.2 is not 0.3 there: a box that asks for it takes 0.3 all the same."""
+    page.goto((site / "2-embeddings.html").as_uri())
+    page.evaluate("change({ set: { 'W_E.2.0': 0.1, 'W_pos.1.0': 0.2 } })")
+    box = page.locator("[data-answer='resid_pre.1.0']")
+    box.get_by_label("Your answer").fill("0.3")
+    box.get_by_role("button", name="Check").click()
+    expect(box.get_by_role("status")).to_have_text("Well done.")
 
 
 def test_31_a_chart_without_text(pages: dict[str, Element]) -> None:
