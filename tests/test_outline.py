@@ -42,6 +42,8 @@ SHOWN = {
         "running", "p_low", "p_high", "kept_k_sum", "kept_p_sum", "without_all", "with_all", "cache_gain", "cache_row",
         "generated/p[last,top]",
     ],
+    "needle-and-dial": ["needle/own_cosine", "needle/tied_cosine", "needle/own_z", "needle/tied_z", "needle/own_p"],
+    "odds": ["robot/robot_logits", "robot/robot_gap", "robot/robot_odds", "robot/robot_p"],
 }  # fmt: skip
 
 
