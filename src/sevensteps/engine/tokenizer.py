@@ -15,7 +15,7 @@ class NoTokenFits(ValueError):  # noqa: N818 - the name says what happened
     def __init__(self, text: str, place: int) -> None:
         self.text, self.place = text, place
         rest = text[place : place + 12]
-        super().__init__(f"no token fits at character {place + 1} of {text!r}: {rest!r}")
+        super().__init__(f"no token fits at character {place + 1} of '{text}': '{rest}'")
 
 
 @dataclass(frozen=True)
