@@ -14,7 +14,7 @@ from sevensteps.explain import explain
 from sevensteps.expression import Apply
 from sevensteps.refs import POSITION_AXES
 from sevensteps.web import tables
-from sevensteps.web.desk import Body, Calls
+from sevensteps.web.desk import Body, Calls, Desk
 from sevensteps.web.marks import header, ids_named
 from sevensteps.web.slips import slips
 
@@ -37,6 +37,11 @@ class Choice:
 
 class TableCalls(Calls):
     """Tables of values, their notes, and the *check yourself* box."""
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        #: The names of the values that the boxes of each page ask for.
+        self._asked: dict[str, set[str]] = {}
 
     def matrix(self, written: str, caller: Body, rows: list[Any] | None = None, mark: tuple[Any, ...] = ()) -> str:
         """A value with named rows and columns. `rows` picks some, `mark` sets some off, both as authors count."""
@@ -125,6 +130,8 @@ class TableCalls(Calls):
         if [bool(asked) for asked in (answer, token, choices)].count(True) != 1:
             self.desk.fault("a box that asks for nothing, or for two things", "one of answer, token and choices")
         ref = self.desk.single(answer) if answer else ""
+        if ref:
+            self._asked.setdefault(self.desk.page.slug, set()).add(self.desk.runs.find(ref)[1])
         box = self.desk.macro("check")(
             number=self.desk.page.checks, question=Markup(html(question)), **parts, answer_ref=ref,
             token_mark=self._token_mark(token) if token else "", choices=choices,
@@ -151,11 +158,11 @@ class TableCalls(Calls):
         return [choice for _, choice in mixed]
 
     def slips(self, page: int) -> Markup:
-        """Known slips in the steps of a page and of the one before it, of which a box may ask too, as JSON."""
-        steps = self.desk.runs.traces["main"].steps
+        """Known slips in the steps of this page, the number `page`, and in what its boxes ask for, as JSON."""
+        steps, asked = self.desk.runs.traces["main"].steps, self._asked.get(self.desk.page.slug, set())
         known = slips(steps, int(self.desk.runs["size.d_model"]))
-        near = [slip for slip in known if steps[slip[0]].page in (page - 1, page)]
-        return Markup(json.dumps(near, separators=(",", ":")))
+        names = {name for name, step in steps.items() if (step.page == page and step.symbol) or name in asked}
+        return Markup(json.dumps([slip for slip in known if slip[0] in names], separators=(",", ":")))
 
     def _table(self, table: tables.Table, caller: Body) -> str:
         runs, refs = self.desk.runs, table.refs()
