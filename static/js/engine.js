@@ -3,12 +3,13 @@
 
 const data = JSON.parse(document.getElementById("toy").textContent);
 const words = (text) => text.split(" ").filter(Boolean);
-const asStep = ([name, op, inputs, symbol, title, page, axes, via = ""]) => ({
+const asStep = ([name, op, inputs, symbol, title, page, axes = "", via = ""]) => ({
   name, op, inputs: words(inputs), symbol, title, page, axes: words(axes), via: words(via),
 });
 const FORWARD = data.steps.map(asStep);
 const DERIVED = Object.fromEntries(Object.entries(data.derived).map(([run, steps]) => [run, steps.map(asStep)]));
-const derivedSteps = (run) => DERIVED[run] || [];
+const EVERYWHERE = data.everywhere.map(asStep);
+const derivedSteps = (run) => [...EVERYWHERE, ...(DERIVED[run] || [])];
 
 /** Nested lists as an array. */
 function nested(values) {

@@ -29,27 +29,31 @@ _SPELLED = {"mlp": "MLP", "layer norm": "LayerNorm", "tied": "tied read-out"}
 def live_data(toy: Toy, runs: Runs, html: str, turned: Iterable[str]) -> Markup:
     """The JSON for one page, safe inside <script>: the forward pass, and the derived steps that the page uses."""
     forward = {step.name: step for step in toy.steps()}
-    used = {run: list(_used(trace, forward, html)) for run, trace in runs.traces.items()}
     main = runs.traces["main"]
-    sources = [(main, list(forward.values())), *((runs.traces[run], steps) for run, steps in used.items())]
+    used = {run: list(_used(trace, forward, html)) for run, trace in runs.traces.items()}
+    everywhere = [step for step in used["main"] if step.op == "given" and all(step in steps for steps in used.values())]
+    own = {run: [step for step in steps if step not in everywhere] for run, steps in used.items()}
+    sources = [(main, [*forward.values(), *everywhere]), *((runs.traces[run], steps) for run, steps in own.items())]
     given = {
         step.name: trace.values[step.name]
         for trace, steps in sources
         for step in steps
         if step.op == "given" and step.name not in OF_THE_TEXT
     }
+    ops = {"set", *(step.op for _, steps in sources for step in steps)}
     data = {
         "vocabulary": toy.vocabulary,
         "end": toy.vocabulary.index(END) if END in toy.vocabulary else None,
         "activation": toy.activation,
         "steps": [_row(main, step) for step in forward.values()],
-        "derived": {run: [_row(runs.traces[run], step) for step in steps] for run, steps in used.items() if steps},
+        "everywhere": [_row(main, step) for step in everywhere],
+        "derived": {run: [_row(runs.traces[run], step) for step in steps] for run, steps in own.items() if steps},
         "dials": list(turned),
         "given": {name: _plain(value.tolist()) for name, value in given.items()},
         "patch": dict(toy.runs["main"].patch),
         "runs": {name: _spec(toy, name, spec) for name, spec in toy.runs.items()} | _scenes(toy, runs),
-        "words": {op: wording for op, (wording, _) in EXPLANATIONS.items()} | SPECIAL,
-        "nothing": NOTHING_TO_CALCULATE,
+        "words": {op: wording for op, (wording, _) in EXPLANATIONS.items() if op in ops} | SPECIAL,
+        "nothing": {op: wording for op, wording in NOTHING_TO_CALCULATE.items() if op in ops},
     }
     return Markup(json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"))
 
@@ -105,7 +109,9 @@ def _row(trace: Trace, step: Step) -> list[Any]:
     """A step as a list, in the order of its fields; what is empty at the end is left out."""
     inputs = " ".join(_lasting(trace, ref) for ref in step.inputs)
     row = [step.name, step.op, inputs, step.symbol, step.title, step.page, " ".join(step.axes), " ".join(step.via)]
-    return row if step.via else row[:-1]
+    while row[-1] == "":
+        row.pop()
+    return row
 
 
 def _lasting(trace: Trace, ref: str) -> str:
