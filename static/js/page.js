@@ -52,7 +52,7 @@ function put(layer, element, name, value) {
 }
 const variable = (element, name) => (asBuilt(element, "style") || "").match(`(?:^|;)${name}:([^;]*)`)?.[1];
 function putVariable(element, name, value) {
-  if ([`${value}`, undefined].includes(variable(element, name))) return;
+  if (variable(element, name) === `${value}`) return;
   const style = quick.next.get(element)?.style ?? asBuilt(element, "style") ?? "";
   put(quick, element, "style", `${style};${name}:${value}`);
 }
@@ -115,16 +115,18 @@ function stand(element, axis, position) {
     always(part, part.localName === "code" ? live.trace("main").tokens[position] : position + 1);
 }
 
+const count = (element, name, value) => variable(element, name) && tasks.push(() => putVariable(element, name, value));
+
 function fitBoxes(selector) {
   for (const box of within(selector)) {
     const [axis, run = "main"] = box.dataset.each.split(" ");
     const from = box.dataset.from ? lengthIn(live, "main") - 1 : 0;
     const upTo = { last: () => lengthIn(live, "main") - 1, "": () => spotsOf(box).at(-1).at() + 1 };
     const to = upTo[box.dataset.to]?.() ?? live.trace(run).tokens.length;
-    tasks.push(() => putVariable(box, "--t", to - from));
+    count(box, "--t", to - from);
     resized([...box.children], to - from).forEach((child, i) => {
       stand(child, axis, from + i);
-      tasks.push(() => putVariable(child, "--i", i));
+      count(child, "--i", i);
       for (const part of child.querySelectorAll("[data-index]")) always(part, i + 1);
     });
   }
@@ -132,16 +134,22 @@ function fitBoxes(selector) {
 
 function fitTable(table) {
   const { rows, columns, some } = table.dataset;
-  const count = lengthIn(live, "main");
+  const length = lengthIn(live, "main");
   const lines = [...table.tBodies[0].rows];
-  if (ofText(rows) && some === undefined) resized(lines, count).forEach((line, i) => stand(line, rows, i));
+  const isMarked = lines.map((line) => line.matches(".marked"));
+  if (ofText(rows) && some === undefined)
+    resized(lines, length).forEach((line, i) => {
+      stand(line, rows, i);
+      const marked = (i < lines.length - 1 && isMarked[i]) || (i === length - 1 && isMarked.at(-1));
+      tasks.push(() => put(quick, line, ".marked", marked));
+    });
   else if (ofText(rows))
     for (const line of lines) {
       const { trace, name, index } = live.find(follow(line.querySelector("[data-ref]").dataset.ref)) || {};
       if (trace) stand(line, rows, index[trace.steps[name].axes.indexOf(rows)]);
     }
   if (ofText(columns))
-    for (const row of table.rows) resized([...row.cells].slice(1), count).forEach((cell, i) => stand(cell, columns, i));
+    for (const row of table.rows) resized([...row.cells].slice(1), length).forEach((cell, i) => stand(cell, columns, i));
 }
 
 /** Children in the order of a row, largest first: each stands for an entry. */
@@ -339,20 +347,32 @@ function arrange() {
     tasks.push(() => put(quick, element, "", live.trace("main").tokens.join("").replaceAll("␣", " "))),
   );
   for (const element of within("[data-claim]")) {
-    const claim = element.dataset.claim.replace(/[\w./]+/g, follow);
-    tasks.push(() => put(quick, element, ".broken", !holds(claim, live)));
+    const { claim, every } = element.dataset;
+    const parts = claim.split(" and ");
+    const now = (relations, spots) => relations.join(" and ").replace(/[\w./]+/g, (ref) => seek(ref, spots));
+    const each = (relations) => Array.from({ length: lengthIn(live, "main") }, (_, i) => now(relations, [{ axis: "position", at: () => i }])).join(" and ");
+    const all = every === undefined ? now(parts) : each(parts.slice(0, parts.length / lengthIn(shipped, "main")));
+    tasks.push(() => put(quick, element, ".broken", !holds(all, live)));
   }
   for (const element of within("[data-answer]")) tasks.push(() => put(quick, element, "data-answer", follow(asBuilt(element, "data-answer"))));
   for (const element of within("[data-token-answer]"))
     tasks.push(() => put(quick, element, "data-token-answer", asBuilt(element, "data-token-answer").replace(/\S+$/, follow)));
   scales();
   within(".worked").forEach(worked);
+  for (const element of within(".in-words")) {
+    const ref = follow(element.closest(".check").dataset.answer);
+    later.push(() => {
+      const nodes = explain(live, ref)?.expression?.operator ? sentenceNodes(live, ref) : [];
+      const key = make("p", {}, ...nodes).textContent;
+      if (key !== asBuilt(element, "")) put(quiet, element, "", { key, nodes: nodes.length && sentenceNodes(live, ref) });
+    });
+  }
   for (const element of within(`[data-calculated]${own}`)) {
     const refNow = watched(element, element.dataset.calculated);
     later.push(() => put(quiet, element, "", fromPrinted(live, refNow(live)) ?? "–"));
   }
   within(".notes").forEach(notes);
-  within(".table [data-rows], .table [data-columns], .bars").forEach(pads);
+  within(".table:has(> .notes) table, .bars").forEach(pads);
 }
 
 const runsShown = new Set(["main", ...within("[data-each]").map((box) => box.dataset.each.split(" ")[1] || "main")]);
@@ -361,8 +381,7 @@ let pageWaiting;
 function showLater(queue) {
   const end = performance.now() + 10;
   while (queue.length && performance.now() < end) queue.shift()();
-  if (queue.length) pageWaiting = setTimeout(showLater, 0, queue);
-  else settle(quiet);
+  pageWaiting = queue.length ? setTimeout(showLater, 0, queue) : settle(quiet);
 }
 document.addEventListener("toy", () => {
   const now = [...runsShown].map((run) => live.trace(run).tokens.length).join();

@@ -97,8 +97,11 @@ class TextCalls(Calls):
             return ""
         return path.read_text(encoding="utf-8").strip()
 
-    def claim(self, condition: str, caller: Body) -> str:
-        """A sentence that depends on the weights; its body is inline Markdown."""
+    def claim(self, condition: str, caller: Body, every: bool = False) -> str:
+        """A sentence that depends on the weights; its body is inline Markdown.
+
+        `every`: the condition says the same of each position of the text, one after the other.
+        """
         stash = self.desk.page.stash
         compiled = compile_claim(condition, self.desk.runs)
         sentence = stash.restore(stash.inline(caller()))
@@ -108,7 +111,7 @@ class TextCalls(Calls):
             text = " ".join(unescape(re.sub(r"<[^>]+>", "", sentence)).split())
             self.desk.broken.append(Broken(*self.desk.where(), text, condition))
         return self.desk.keep(
-            f'<span class="{css}" data-claim="{escape(compiled)}"{self.desk.origin()}>{sentence}</span>'
+            f'<span class="{css}" data-claim="{escape(compiled)}"{" data-every" * every}{self.desk.origin()}>{sentence}</span>'
         )
 
     def worked(self, written: str) -> str:
