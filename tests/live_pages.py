@@ -1,0 +1,66 @@
+"""Pages whose toy is changed: how tests open them, read their state, and hypothesis strategies for changes."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+from playwright.sync_api import Page
+from toys import shipped, shipped_traces
+
+AS_SHIPPED: dict[str, Any] = {"set": {}, "text": None, "next": None, "off": [], "play": []}
+VOCABULARY = shipped().vocabulary
+POSITIONS = len(shipped().weights["W_pos"])
+SWITCHES = [name for name, run in shipped().runs.items() if run.patch]
+#: The ref of every entry of every weight.
+ENTRIES = [
+    ".".join((name, *map(str, index))) for name, array in shipped().weights.items() for index in np.ndindex(array.shape)
+]
+
+_opened = 0
+
+
+def open_page(page: Page, site: Path, name: str, fragment: str = "") -> None:
+    """Load a page anew: another query each time, so that no step is only a jump inside the same document."""
+    global _opened
+    _opened += 1
+    page.goto(f"{(site / name).as_uri()}.html?{_opened}{fragment}")
+
+
+def state(page: Page) -> dict[str, Any]:
+    return page.evaluate("live.state")
+
+
+def notice(page: Page) -> str:
+    return page.locator("#notice").inner_text()
+
+
+def fragment(page: Page) -> str:
+    return page.evaluate("location.hash")
+
+
+def values(page: Page, run: str = "main", which: str = "live") -> dict[str, list[float]]:
+    """Every value of the forward pass in a run."""
+    steps = list(shipped_traces()["main"].steps)
+    script = "([which, run, steps]) => steps.map((name) => [name, [...eval(which).trace(run).values[name].data]])"
+    return dict(page.evaluate(script, [which, run, steps]))
+
+
+TENTHS = st.integers(-30, 30).map(lambda tenths: tenths / 10)
+#: Any bits, but no larger than a forward pass can hold.
+FLOATS = st.floats(-1e6, 1e6)
+TEXTS = st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=POSITIONS).map(
+    lambda tokens: "".join(tokens).replace("␣", " ")
+)
+
+
+def states(numbers: st.SearchStrategy[float]) -> st.SearchStrategy[dict[str, Any]]:
+    """Changes of any kind."""
+    return st.fixed_dictionaries(
+        {
+            "set": st.dictionaries(st.sampled_from(ENTRIES), numbers, max_size=8),
+            "text": st.none() | TEXTS,
+            "next": st.none() | st.integers(0, len(VOCABULARY) - 1),
+            "off": st.lists(st.sampled_from(SWITCHES), unique=True, max_size=2),
+        }
+    )
