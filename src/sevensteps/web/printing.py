@@ -17,11 +17,11 @@ def shown(value: float) -> str:
     if not math.isfinite(value):
         return "undefined" if math.isnan(value) else ("∞" if value > 0 else MINUS + "∞")
     if is_short(value):
-        return _signed(f"{rounded(Decimal(value), 2):f}".rstrip("0").rstrip("."))  # a huge value may end in a tie
+        return signed(f"{rounded(Decimal(value), 2):f}".rstrip("0").rstrip("."))  # a huge value may end in a tie
     three = rounded(Decimal(value), 3)
     if not three:
         return "<0.001" if value > 0 else f">{MINUS}0.001"
-    return _signed(f"{three:f}")
+    return signed(f"{three:f}")
 
 
 def is_short(value: float) -> bool:
@@ -40,7 +40,7 @@ def with_places(value: float, places: int) -> str:
     number = rounded(exact, places)
     if not number:
         number = rounded(exact, places - 3 - exact.adjusted())
-    return _signed(f"{number:f}")
+    return signed(f"{number:f}")
 
 
 def rounded(value: Decimal, places: int) -> Decimal:
@@ -53,7 +53,8 @@ def read(text: str) -> Decimal:
     return Decimal(text.replace(MINUS, "-").replace("∞", "Infinity"))
 
 
-def _signed(text: str) -> str:
+def signed(text: str) -> str:
+    """Digits with the pages' minus; never −0."""
     return text.replace("-", MINUS) if text.strip("-0.") else text.lstrip("-")
 
 

@@ -10,7 +10,7 @@ from sevensteps.engine.steps import Step, Trace
 from sevensteps.explain import explain, origins
 from sevensteps.expression import Number, evaluate, numbers
 from sevensteps.refs import Runs, UnknownRefError, run_of
-from sevensteps.web.printing import MINUS, read, rounded, shown
+from sevensteps.web.printing import read, rounded, shown, signed
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ def _unit(value: Decimal) -> Decimal:
 
 def decimal_text(value: Decimal) -> str:
     """A calculated figure with its places, and the pages' minus."""
-    return f"{rounded(value, _places(value)):f}".replace("-", MINUS)
+    return signed(f"{rounded(value, _places(value)):f}")
 
 
 def order(runs: Runs, ref: str) -> list[int]:
