@@ -103,7 +103,9 @@ def test_a_table_has_a_caption_scopes_and_a_labelled_region_to_scroll_in(pages: 
         assert caption is not None
         assert caption.tag in ("caption", "figcaption")
         assert text(caption)
-        assert {heading.get("scope") for heading in table.iter("th")} == {"col", "row"}
+        # The player's list begins empty.
+        expected = {"col", "row"} if len(table.find("tbody")) else {"col"}
+        assert {heading.get("scope") for heading in table.iter("th")} == expected
         assert all(row[0].tag == "th" for row in table.iter("tr"))
 
 
