@@ -230,7 +230,7 @@ def test_a_number_is_read_in_any_spelling(loaded: Page, case: tuple[str, float])
 @many
 @given(spelled(), spelled())
 def test_a_fraction_is_read(loaded: Page, above: tuple[str, float], below: tuple[str, float]) -> None:
-    up, down = (re.sub("[≈=+]|[ .]+$", "", typed).strip() for typed, _ in (above, below))
+    up, down = (re.sub("[≈=+]|[ .]+$", "", typed).strip().replace(",", ".") for typed, _ in (above, below))
     read = loaded.evaluate("typed => readings(typed)", f"{up}/{down}")
     assert (above[1] / below[1] in read) if below[1] else read == []
 

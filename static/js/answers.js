@@ -7,9 +7,9 @@ const numeral = (text) => (NUMERAL.test(text) ? Number(text.replaceAll(",", ""))
 /** The numbers that a typed text may mean: two for 2,491; none for a word. */
 function readings(text) {
   const plain = text.normalize("NFKC").replace(/[‐-―−]/g, "-").replace(/^[=≈~<> ]+|[. ]+$/g, "");
-  const one = plain.replace(/ (?=\d{3}\b)|(?<!\d) | (?!\d)/g, "");
+  const one = plain.replace(/ (?=\d{3}(?!\d))|(?<!\d) | (?!\d)/g, "");
   const other = one.replace(/[.,]/g, (mark) => (mark === "." ? "," : "."));
-  return [one, other].map((way) => way.split("/").map(numeral).reduce((a, b) => a / b)).filter(Number.isFinite);
+  return [one, other].map((way) => way.split(/[/⁄]/).map(numeral).reduce((a, b) => a / b)).filter(Number.isFinite);
 }
 
 /** Within one unit of the third decimal; what prints short, to all its digits. */
@@ -57,8 +57,9 @@ function judge(box, text) {
   if (right === undefined) return ["none"];
   const numbers = readings(text);
   const is = (value) => numbers.some((a) => near(a, value));
-  const calculated = fromPrinted(live, ref)?.replace(MINUS, "-");
-  if (text === shown(right) || is(right) || is(parseFloat(calculated))) return ["right"];
+  const calculated = parseFloat(fromPrinted(live, ref)?.replace(MINUS, "-"));
+  const isCalculated = numbers.some((a) => Math.abs(a - calculated) <= 5e-4);
+  if (text === shown(right) || is(right) || isCalculated) return ["right"];
   if (!numbers.length) return ["number"];
   const met = trap((li) => is(live.at(li.querySelector("data").dataset.ref)));
   const slip = slipsAt(ref).find(([, value]) => is(value));
