@@ -16,9 +16,10 @@ SCRIPTS = [(FOLDER / f"{name}.js").read_text(encoding="utf-8") for name in ("ops
 
 #: Every value of every run, as text: JSON has no infinity.
 ALL_VALUES = """
-Object.fromEntries([...Object.keys(data.runs), "generated"].map((run) => [run,
-  Object.fromEntries(Object.entries(live.trace(run).values).map(([name, x]) => [name, [x.shape, [...x.data].map(String)]])),
-]))
+Object.fromEntries([...Object.keys(data.runs), "generated"].map((run) => {
+  const values = Object.entries(live.trace(run).values);
+  return [run, Object.fromEntries(values.map(([name, x]) => [name, [x.shape, [...x.data].map(String)]]))];
+}))
 """
 
 #: A frame is a document of its own, with its own globals: the scripts run anew in each.

@@ -87,7 +87,8 @@ def test_the_pattern_is_exactly_0_above_the_diagonal_and_each_row_adds_up_to_1(t
 @pytest.mark.parametrize("x", [-40.0, -8.0, -3.0, -1.0, -0.5, 0.0, 1e-8, 0.5, 1.0, 3.0, 40.0])
 def test_both_forms_of_gelu_on_their_whole_range(x: float) -> None:
     tanh = mpf(x) / 2 * (1 + mp.tanh(mp.sqrt(2 / mp.pi) * (mpf(x) + mpf("0.044715") * mpf(x) ** 3)))
-    assert_within(ops.gelu_tanh(np.array([x])), [tanh])
+    with np.errstate(over="ignore"):  # at −40: x over infinity, which is 0
+        assert_within(ops.gelu_tanh(np.array([x])), [tanh])
     assert_within(ops.gelu_erf(np.array([x])), [mpf(x) * mp.ncdf(x)])
 
 

@@ -51,12 +51,12 @@ def divide(a: Array, b: Array) -> Array:
 
 def row_mean(x: Array) -> Array:
     """(T, d) -> (T,): the sum of a row over its length d."""
-    return np.asarray(x.mean(axis=-1))
+    return np.asarray(_sum(x) / x.shape[-1])
 
 
 def row_mean_square(x: Array) -> Array:
     """(T, d) -> (T,): the mean of the squares. Of a centred row this is its variance, over d (not d - 1)."""
-    return np.asarray((x * x).mean(axis=-1))
+    return np.asarray(_sum(x * x) / x.shape[-1])
 
 
 def root_with_epsilon(variance: Array, epsilon: Array) -> Array:
@@ -99,13 +99,13 @@ def exp(x: Array) -> Array:
 
 def row_sum(x: Array) -> Array:
     """(T, d) -> (T,), and (d,) -> ()."""
-    return np.asarray(x.sum(axis=-1))
+    return _sum(x)
 
 
 def softmax(x: Array) -> Array:
     """(T, d) -> (T, d): e^x over the row's sum of e^x. The row's maximum is taken off first, so ±1000 is safe."""
     e: Array = np.exp(x - x.max(axis=-1, keepdims=True))  # (T, d), at most 1
-    return np.asarray(e / e.sum(axis=-1, keepdims=True))
+    return np.asarray(e / _sum(e)[..., None])
 
 
 def concat(*parts: Array) -> Array:
@@ -149,7 +149,7 @@ def log(x: Array) -> Array:
 
 def total(*numbers: Array) -> Array:
     """The sum of single numbers: any count of () -> ()."""
-    return np.asarray(np.sum(np.stack(numbers), axis=0))
+    return _sum(np.stack(numbers))
 
 
 def product(*numbers: Array) -> Array:
@@ -159,7 +159,7 @@ def product(*numbers: Array) -> Array:
 
 def row_norm(x: Array) -> Array:
     """Length of each row: (T, d) -> (T,)."""
-    return np.asarray(np.sqrt((x * x).sum(axis=-1)))
+    return np.asarray(np.sqrt(_sum(x * x)))
 
 
 def cosines(dots: Array, lengths: Array) -> Array:
@@ -230,6 +230,11 @@ def _times(x: Array, weight: Array) -> Array:
     for k, row in enumerate(weight):  # d times
         result += x[..., k, None] * row
     return result
+
+
+def _sum(x: Array) -> Array:
+    """Each row's sum: (T, d) -> (T,), and (d,) -> (). Term by term, in order, for the same reason."""
+    return np.asarray(np.cumsum(x, axis=-1)[..., -1])
 
 
 def _per_row(b: Array, a: Array) -> Array:
