@@ -87,22 +87,20 @@ document.addEventListener("submit", (event) => {
 
 const exercise = document.querySelector(".exercise");
 const any = (list) => list[Math.floor(Math.random() * list.length)];
-/** Zero, or no more than one of its operands: nothing to calculate. */
-const isPlain = ({ value, expression }) => !value || numbersOf(expression).some((ref) => live.at(ref) === value);
-/** Some number that is calculated on this page; on page 1, where none is, an id. */
+/** Some number that is calculated on this page, and not just zero or one of its operands; on page 1 an id. */
 function anyRef() {
-  const all = Object.keys(data.runs).flatMap((run) =>
-    Object.values(live.trace(run).steps)
-      .filter(({ name, page, symbol }) => page === here + 1 && symbol && (run !== "play" || page === 7))
-      .filter(({ name }) => here || (name === "ids" && data.runs[run].ids))
-      .map(({ name }) => [live.trace(run), name]),
-  );
   for (let tries = 0; tries < 999; tries++) {
-    const [{ run, values }, name] = any(all);
+    const run = any(Object.keys(data.runs));
+    const { steps, values } = live.trace(run);
+    const isAsked = ({ page, symbol, name }) =>
+      page === here + 1 && symbol && (here ? run !== "play" || page === 7 : name === "ids" && data.runs[run].ids);
+    const { name } = any(Object.values(steps).filter(isAsked)) || {};
     if (!values[name]) continue;
     const index = values[name].shape.map((n) => Math.floor(Math.random() * n));
     const ref = inRun(`${run}/`.replace("main/", ""), [name, ...index]);
-    if (!here || (workedKind(live, ref) === "line" && !isPlain(explain(live, ref)))) return ref;
+    const { value, expression } = explain(live, ref);
+    const isPlain = () => !value || numbersOf(expression).some((from) => live.at(from) === value);
+    if (!here || (workedKind(live, ref) === "line" && !isPlain())) return ref;
   }
 }
 
