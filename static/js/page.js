@@ -364,7 +364,7 @@ function arrange() {
     later.push(() => {
       const nodes = explain(live, ref)?.expression?.operator ? sentenceNodes(live, ref) : [];
       const key = make("p", {}, ...nodes).textContent;
-      if (key !== asBuilt(element, "")) put(quiet, element, "", { key, nodes: nodes.length && sentenceNodes(live, ref) });
+      if (key !== asBuilt(element, "")) put(quiet, element, "", { key, nodes: nodes.length ? sentenceNodes(live, ref) : [] });
     });
   }
   for (const element of within(`[data-calculated]${own}`)) {
