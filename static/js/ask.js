@@ -168,6 +168,7 @@ function setStops(of = markGroups(), stop = null) {
       mark.tabIndex = mark === first ? 0 : -1;
       mark.setAttribute("role", "button");
       mark.setAttribute("aria-haspopup", "dialog");
+      mark.classList.toggle("editable", isEditable(mark.dataset.ref));
     }
   }
 }
