@@ -3,6 +3,7 @@
 
 const MAIN = data.runs.main;
 const POSITIONS = GIVEN["size.positions"].data[0];
+const WEIGHTS = FORWARD.filter(({ name, op, axes }) => op === "given" && axes.length && name in GIVEN);
 const SWITCHES = Object.keys(data.runs).filter((run) => Object.keys(data.runs[run]).join() === "patch");
 const textOf = (ids) => ids.map((id) => data.vocabulary[id]).join("").replaceAll("␣", " ");
 const byId = (id) => document.getElementById(id);
@@ -12,16 +13,19 @@ const past = [];
 const future = [];
 let parts = [];
 
-const given = (ref) => split(GIVEN, ref) || ["", []];
 /** Entries of the weights, and the numbers that some page has a control for. */
 function isEditable(ref) {
-  const [name, index] = given(ref);
-  const isEntry = index.length > 0 && index.length === GIVEN[name].shape.length && [name, ...index].join(".") === ref;
-  return isEntry || data.dials.includes(ref);
+  const [name, index] = split(GIVEN, ref) || [];
+  const weight = WEIGHTS.find((step) => step.name === name);
+  const isEntry = weight && index.length === weight.axes.length && [name, ...index].join(".") === ref;
+  return Boolean(isEntry) || data.dials.includes(ref);
 }
 const AS_SHIPPED = { text: textOf(MAIN.ids), next: MAIN.next };
 /** What a control shows: as shipped (undefined for a dial of another page), and now. */
-const original = (key) => AS_SHIPPED[key] ?? part(GIVEN[given(key)[0]] || array([0]), given(key)[1]).data[0];
+function original(key) {
+  const [name, index] = split(GIVEN, key) || [];
+  return AS_SHIPPED[key] ?? (name && part(GIVEN[name], index).data[0]);
+}
 const current = (key) => live.state[key] ?? live.state.set[key] ?? original(key);
 
 /** A number as people type it, decimal comma and either minus; NaN where it is none. */
@@ -181,36 +185,40 @@ function asItem(one) {
   const inWords = { text: (v) => v, next: (v) => data.vocabulary[v], play: (v) => textOf(v.split(",")) };
   const words = inWords[key] || ((v) => String(v).replace("-", MINUS));
   const control = document.querySelector(`[data-edit="${key}"], [data-switch="${value}"]`)?.labels[0];
-  const names = live.find(key) ? labelNodes(live, key) : [control?.textContent.trim() || key];
+  const names = live.find(key) ? labelNodes(live, key) : [control?.textContent.trim() || (key === "play" ? "Drawn tokens" : key)];
   const edited = key === "off" ? "" : `: ${words(original(key) ?? "")} → ${words(value)}`;
   return make("li", {}, make("span", {}, ...names, edited), make("button", { "data-back": one }, "Take back"));
 }
 
+const inToml = (v) =>
+  v.constructor === Object
+    ? `{ ${Object.entries(v).map(([key, one]) => `${JSON.stringify(key)} = ${inToml(one)}`).join(", ")} }`
+    : JSON.stringify(v);
+const tomlLines = (table) =>
+  Object.entries(table).map(([key, v]) => (v === undefined ? "" : `${key} = ${inToml(v)}\n`)).join("");
+
 /** A toy file that gives the numbers of this page. */
 function toyToml() {
-  const inline = (v) => (v.constructor === Object
-    ? `{ ${Object.entries(v).map(([key, one]) => `${JSON.stringify(key)} = ${inline(one)}`).join(", ")} }`
-    : JSON.stringify(v));
-  const lines = (table) => Object.entries(table).map(([key, v]) => (v === undefined ? "" : `${key} = ${inline(v)}\n`)).join("");
-  const { ids, targets, patch } = live.spec("main");
+  const { targets, patch } = live.spec("main");
+  const { vocabulary, activation, runs } = data;
   const weights = {};
-  for (const { name, op, axes } of FORWARD) {
-    if (op !== "given" || !axes.length || !(name in GIVEN)) continue;
+  for (const { name, axes } of WEIGHTS) {
     const [, key, head] = /^(.+?)(?:\.(\d+))?$/.exec(name);
     const x = live.given[name];
     const rows = axes[1] ? Array.from({ length: x.shape[0] }, (_, i) => [...rowOf(x, i)]) : [...x.data];
     weights[key] = head ? [...(weights[key] || []), rows] : rows;
   }
-  const top = {
-    text: current("text"), next: data.vocabulary[targets.at(-1)], vocabulary: data.vocabulary,
-    layer_norm_eps: GIVEN.layer_norm_eps.data[0], activation: data.activation, tied: !GIVEN.W_U, patch,
-  };
-  const runs = Object.entries(data.runs).filter(([run, own]) => run !== "main" && !own.vocabulary);
+  const top = { text: current("text"), next: vocabulary[targets.at(-1)], vocabulary };
+  const how = { layer_norm_eps: GIVEN.layer_norm_eps.data[0], activation, tied: !GIVEN.W_U, patch };
+  const named = Object.entries(runs).filter(([run, own]) => run !== "main" && !own.vocabulary);
   return [
-    "# The toy of Seven Steps, as a reader changed it. It belongs into content/.\n", lines(top),
-    "\n[weights]\n", lines(weights).replaceAll("],[", "],\n  ["),
-    ...runs.map(([run, own]) => `\n[runs.${run}]\n${lines({
-      text: own.ids && textOf(own.ids), next: data.vocabulary[own.next], patch: own.patch })}`),
+    "# The toy of Seven Steps, as a reader changed it: a file for content/.\n",
+    tomlLines({ ...top, ...how }),
+    "\n[weights]\n",
+    tomlLines(weights).replaceAll("],[", "],\n  ["),
+    ...named.map(([run, { ids, next, patch }]) =>
+      `\n[runs.${run}]\n${tomlLines({ text: ids && textOf(ids), next: vocabulary[next], patch })}`,
+    ),
   ].join("");
 }
 
@@ -222,6 +230,8 @@ const DO = {
   download() {
     const blob = new Blob([toyToml()], { type: "application/toml" });
     make("a", { href: URL.createObjectURL(blob), download: "toy.toml" }).click();
+    const short = live.spec("main").ids.length < MAIN.ids.length;
+    if (short) say("The pages speak of places that this text may lack: the build will say which.");
   },
   async copy() {
     const field = byId("link");

@@ -21,7 +21,7 @@ from sevensteps.refs import POSITION_AXES, Runs
 OF_THE_TEXT = ("ids", "targets", "size.tokens")
 _REFS = re.compile(r'data-(?!line)[a-z-]+="([^"]*)"')
 _REF = re.compile(r"[\w.]+")
-_CONTROL = re.compile(r'data-edit="(\w+)"')
+_CONTROL = re.compile(r'data-edit="([\w.]+)"')
 #: Words of a run's name that read otherwise.
 _SPELLED = {"mlp": "MLP", "layer norm": "LayerNorm", "tied": "tied read-out"}
 
@@ -58,11 +58,12 @@ def live_data(toy: Toy, runs: Runs, html: str, turned: Iterable[str]) -> Markup:
     return Markup(json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"))
 
 
-def dials(runs: Runs, pages: Iterable[str]) -> list[str]:
-    """The given numbers, beside the weights, that some page has a control for: every page lets them pass."""
-    controls = {name for html in pages for name in _CONTROL.findall(html)}
-    steps = {step.name: step for trace in runs.traces.values() for step in trace.steps.values()}
-    return sorted(name for name in controls if name in steps and steps[name].op == "given")
+def dials(toy: Toy, runs: Runs, pages: Iterable[str]) -> list[str]:
+    """The refs of numbers beyond the toy that some page has a control for. A state with them passes every page."""
+    controls = {ref for html in pages for ref in _CONTROL.findall(html)}
+    given = {step.name for trace in runs.traces.values() for step in trace.steps.values() if step.op == "given"}
+    beyond = given - {step.name for step in toy.steps()}
+    return sorted(ref for ref in controls if _value(ref) in beyond)
 
 
 def panel(toy: Toy) -> dict[str, Any]:

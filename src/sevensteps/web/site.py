@@ -147,7 +147,7 @@ def front_matter(root: Path, slug: str, faults: list[Fault]) -> tuple[dict[str, 
 def _pages(desk: Desk, toy: Toy, heads: dict[str, tuple[dict[str, Any], str]]) -> dict[str, bytes]:
     """Every page: first what each says itself, then its frame, which knows the controls of all."""
     pages = {slug: _page(desk, slug, heads[slug][1]) for slug in PAGES}
-    turned = dials(desk.runs, (body for _, body in pages.values()))
+    turned = dials(toy, desk.runs, (body for _, body in pages.values()))
     titles = {slug: head["title"] for slug, (head, _) in heads.items()}
     files = {}
     for slug, (page, body) in pages.items():
