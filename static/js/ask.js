@@ -80,7 +80,8 @@ const askLine = (lead, refs, end = "") => {
 /** What stays while the toy changes: the trail, the heading, the field of a weight. */
 function askHead(ref) {
   const press = (key, sign) => make("button", { "data-key": key, "aria-label": `${sign}0.1` }, sign);
-  const field = make("input", { "data-edit": ref, "aria-labelledby": "asked", value: current(ref), autocomplete: "off" });
+  const attributes = { "data-edit": ref, "aria-labelledby": "asked", value: current(ref), autocomplete: "off" };
+  const field = make("input", attributes);
   const fault = make("span", { class: "fault", role: "status", "data-fault": ref });
   return [
     askLine("←", askTrail.slice(0, -1)),
