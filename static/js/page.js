@@ -198,6 +198,7 @@ function watched(element, ref) {
 
 function number(element) {
   const { ref } = element.dataset;
+  const around = spotsOf(element);
   const refNow = watched(element, ref);
   const first = shipped.at(ref);
   let now, found;
@@ -206,9 +207,9 @@ function number(element) {
       found = live.find(now);
       found &&= { run: found.trace.run, name: found.name, at: offset(found.trace.values[found.name].shape, found.index) };
     }
-    const value = found && live.trace(found.run).values[found.name].data[found.at];
+    const value = found ? live.trace(found.run).values[found.name].data[found.at] : undefined;
     if (now === ref && Object.is(value, first)) return;
-    const old = seek(ref, spotsOf(element), shipped);
+    const old = seek(ref, around, shipped);
     const texts = [value, shipped.at(old)].map((v) => (v === undefined ? "–" : shown(v)));
     put(quick, element, "", texts[0]);
     put(quick, element, element.localName === "data" ? "value" : "data-value", `${value ?? ""}`);
@@ -236,7 +237,10 @@ function token(element) {
 
 /** Shades and bars: --v, and in a span --zero, by what the group of elements holds (web/scales.py, web/tables.py). */
 function scale(elements, how, places) {
-  const refs = elements.map((element) => watched(element, element.dataset.v ?? element.firstChild.dataset.ref));
+  const builtRefs = elements.map((element) => element.dataset.v ?? element.firstChild.dataset.ref);
+  const refs = elements.map((element, k) => watched(element, builtRefs[k]));
+  // A shade of nothing needs no style.
+  const first = elements.map((element, k) => variable(element, "--v") ?? shipped.at(builtRefs[k]) * 0);
   tasks.push(() => {
     const values = refs.map((ref) => live.at(ref(live)) ?? NaN);
     const finite = [0, ...values.filter(Number.isFinite)];
@@ -248,7 +252,7 @@ function scale(elements, how, places) {
       const v = { one: value, size: value / size, span: (value - low) / wide }[how];
       const text = (Number.isFinite(v) ? v : 0).toFixed(places);
       if (!element.dataset.v && !Number.isFinite(v)) put(quick, element, "style", null);
-      else if (Number(text) !== Number(variable(element, "--v") ?? NaN)) putVariable(element, "--v", text);
+      else if (Number(text) !== Number(first[k])) putVariable(element, "--v", text);
       if (how === "span") putVariable(element, "--zero", (-low / wide).toFixed(places));
     });
   });

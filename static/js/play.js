@@ -1,8 +1,8 @@
 // Controls that are more than an edit: a typed text's cuts (page 1), a table's order (page 6), the player (page 7).
 "use strict";
 
-const cutLists = [...document.querySelectorAll("[data-cuts]")].map((list) => [list, list.children[0].cloneNode(true)]);
-const toysText = () => live.trace("main").tokens.join("");
+const cutLists = [...document.querySelectorAll("[data-cuts]")].map((list) => [list, [...list.childNodes]]);
+const toysText = (runs = live) => runs.trace("main").tokens.join("");
 let cutText = toysText();
 
 /** Every cut of a text, up to the place where no token fits. Only the ids of the toy's own text can be asked. */
@@ -13,8 +13,8 @@ function showCuts(text) {
   const [found, place] = cuts(seen);
   const all = place < 0 ? found : [...found, { start: place, fits: [] }];
   const idNode = (id, i) => (seen === toysText() ? numberNode(`ids.${i}`, id) : structure(`${id}`));
-  const filled = (model, { start, fits }, i) => {
-    const item = model.cloneNode(true);
+  const filled = (built, { start, fits }, i) => {
+    const item = built.find((node) => node.localName).cloneNode(true);
     const [token] = fits;
     const left = seen.slice(start);
     const now = token || [...left][0];
@@ -27,7 +27,9 @@ function showCuts(text) {
     item.classList.toggle("stuck", !token);
     return item;
   };
-  for (const [list, model] of cutLists) list.replaceChildren(...all.map((cut, i) => filled(model, cut, i)));
+  const original = seen === toysText() && seen === toysText(shipped);
+  for (const [list, built] of cutLists)
+    list.replaceChildren(...(original ? built : all.map((cut, i) => filled(built, cut, i))));
 }
 
 // The player draws with r. A seed other than 0 gives r anew for each turn: the same seed gives the same text.
