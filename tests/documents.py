@@ -1,5 +1,6 @@
 """The site's scripts in fresh documents: any toy's JSON, without a page of the site around it."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,12 @@ FOLDER = Path(__file__).parent.parent / "static" / "js"
 #: What runs and explains a toy and needs no page.
 SCRIPTS = [(FOLDER / f"{name}.js").read_text(encoding="utf-8") for name in ("ops", "print", "engine", "explain")]
 
-#: Every value of every run, as text: JSON has no infinity.
+#: Every value of every run, as text: JSON has no infinity. (As one string: Playwright is slow with many small ones.)
 ALL_VALUES = """
-Object.fromEntries([...Object.keys(data.runs), "generated"].map((run) => {
+JSON.stringify(Object.fromEntries([...Object.keys(data.runs), "generated"].map((run) => {
   const values = Object.entries(live.trace(run).values);
   return [run, Object.fromEntries(values.map(([name, x]) => [name, [x.shape, [...x.data].map(String)]]))];
-}))
+})))
 """
 
 #: A frame is a document of its own, with its own globals: the scripts run anew in each.
@@ -45,6 +46,9 @@ def evaluated(page: Page, toy: Toy, runs: Runs, code: str) -> Any:
     return page.evaluate(_IN_A_FRAME, [f"<!doctype html><body>{data}{scripts}", code])
 
 
-def arrays(found: dict[str, list[Any]]) -> dict[str, np.ndarray]:
-    """One run of ALL_VALUES as arrays by name."""
-    return {name: np.array(list(map(float, texts))).reshape(shape) for name, (shape, texts) in found.items()}
+def arrays(found: str) -> dict[str, dict[str, np.ndarray]]:
+    """ALL_VALUES as arrays, by run and name."""
+    return {
+        run: {name: np.array(list(map(float, texts))).reshape(shape) for name, (shape, texts) in values.items()}
+        for run, values in json.loads(found).items()
+    }

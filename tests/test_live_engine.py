@@ -65,10 +65,10 @@ def test_every_value_of_every_run_on_every_page_is_that_of_numpy(page: Page, sit
     forward = {step.name for step in shipped().steps()}
     for slug in STEPS:
         page.goto((site / f"{slug}.html").as_uri())
-        found = page.evaluate(ALL_VALUES)
+        found = arrays(page.evaluate(ALL_VALUES))
         assert set(found) == set(runs.traces)
-        for run, texts in found.items():
-            values, trace = arrays(texts), runs.traces[run]
+        for run, values in found.items():
+            trace = runs.traces[run]
             assert not trace.tokens or set(values) >= forward
             for name, array in values.items():
                 assert_equal(array, trace.values[name], 1e-12, f"{slug}: {run}/{name}")
@@ -99,10 +99,10 @@ def test_every_step_of_random_toys_is_that_of_numpy(blank: Page, data: dict) -> 
         except InputError:
             reject()  # rows of equal numbers with epsilon 0 have no LayerNorm
     traces = toy.traces()
-    found = evaluated(blank, toy, Runs(traces), ALL_VALUES)
+    found = arrays(evaluated(blank, toy, Runs(traces), ALL_VALUES))
     assert set(found) == set(traces)
     for run, trace in traces.items():
-        values = arrays(found[run])
+        values = found[run]
         assert set(values) == set(trace.values)
         own = replace(trace, values=values)
         for name, step in trace.steps.items():

@@ -1,5 +1,6 @@
 """What the browser says of a number, a claim or a table is exactly what Python says."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -46,7 +47,7 @@ ALL_WORKED = """
         const nodes = [workedNodes(live, ref), sentenceNodes(live, ref), labelNodes(live, ref)];
         told.push([ref, workedKind(live, ref), ...nodes.map(html)]);
       }
-  return told;
+  return JSON.stringify(told);
 })()
 """
 
@@ -79,7 +80,7 @@ def test_every_number_of_every_run_on_every_page_is_told_as_in_python(page: Page
     known: dict[str, list[str]] = {}
     for slug in STEPS:
         page.goto((site / f"{slug}.html").as_uri())
-        told = page.evaluate(ALL_WORKED)
+        told = json.loads(page.evaluate(ALL_WORKED))
         assert_told_alike(runs, told, known)
     forward = {step.name for step in shipped().steps()}
     for name, trace in runs.traces.items():
@@ -105,7 +106,7 @@ def test_every_number_of_random_toys_is_told_as_in_python(blank: Page, data: dic
         except InputError:
             reject()  # rows of equal numbers with epsilon 0 have no LayerNorm
     runs = Runs(toy.traces())
-    told = evaluated(blank, toy, runs, ALL_WORKED)
+    told = json.loads(evaluated(blank, toy, runs, ALL_WORKED))
     assert len(told) == sum(value.size for trace in runs.traces.values() for value in trace.values.values())
     assert_told_alike(runs, told, {})
 
