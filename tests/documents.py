@@ -5,12 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pages import PAGES
 from playwright.sync_api import Page
 
 from sevensteps.engine.toy import Toy
 from sevensteps.refs import Runs
 from sevensteps.web.live import live_data
 
+#: The pages that carry the toy's JSON.
+WITH_SCRIPTS = tuple(name for name in PAGES if name != "404")
 FOLDER = Path(__file__).parent.parent / "static" / "js"
 #: What runs and explains a toy and needs no page.
 SCRIPTS = [(FOLDER / f"{name}.js").read_text(encoding="utf-8") for name in ("ops", "print", "engine", "explain")]
