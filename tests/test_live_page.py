@@ -74,7 +74,8 @@ FOUND = r"""() => {
     // Added up to 1 or to a hair beside it, by the order of the additions, the last running sum is 1 or 1.000.
     const text = nearlyOne(element) ? "1" : own.map((node) => node.data).join("").trim().replace(/\s+/g, " ");
     const classes = [...element.classList].filter((name) => !["changed", "missing", "editable"].includes(name)).sort();
-    const marks = kept.filter((name) => element.hasAttribute(name)).map((name) => `${name}=${element.getAttribute(name)}`);
+    const there = kept.filter((name) => element.hasAttribute(name));
+    const marks = there.map((name) => `${name}=${element.getAttribute(name)}`);
     const pad = element.getAttribute("data-pad");
     if (pad && !nearlyOne(element.firstChild)) marks.push(`pad=${pad}`);
     const value = element.dataset.ref && (element.getAttribute("value") ?? element.dataset.value);

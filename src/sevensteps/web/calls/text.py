@@ -110,9 +110,8 @@ class TextCalls(Calls):
             css = "claim broken"
             text = " ".join(unescape(re.sub(r"<[^>]+>", "", sentence)).split())
             self.desk.broken.append(Broken(*self.desk.where(), text, condition))
-        return self.desk.keep(
-            f'<span class="{css}" data-claim="{escape(compiled)}"{" data-every" * every}{self.desk.origin()}>{sentence}</span>'
-        )
+        more = " data-every" * every + self.desk.origin()
+        return self.desk.keep(f'<span class="{css}" data-claim="{escape(compiled)}"{more}>{sentence}</span>')
 
     def worked(self, written: str) -> str:
         """The arithmetic behind a number, on a line of its own."""

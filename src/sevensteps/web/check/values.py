@@ -46,7 +46,7 @@ class Values:
         return (run_of(ref) + origin for origin in origins(trace, ".".join((name, *map(str, index)))))
 
     def marked_token(self, mark: str) -> str | None:
-        """What a token mark says: `id ids.4` the token at a position, `top probs.4` the most likely one, then `second`."""
+        """What a token mark says: `id ids.4` the token at a position, `top probs.4` the likeliest, then `second`."""
         kind, _, ref = mark.partition(" ")
         try:
             value, vocabulary = self.runs[ref], self.runs.find(ref)[0].vocabulary
