@@ -82,7 +82,7 @@ SPECIAL = {
 #: op -> what is said where there is nothing to calculate. "set" is a patch with a number.
 NOTHING_TO_CALCULATE = {
     "set": "This run sets it, whatever the step would give.",
-    "given": "It is given: a weight, an id or a size of the toy file.",
+    "given": "It is given, not calculated.",
     "causal_mask": "A later token: masked, so that e to it is exactly nothing.",
     "at_temperature": "Greedy: only the largest {0} stays.",
     "keep_top_k": "Filtered out.",
