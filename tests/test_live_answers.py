@@ -1,5 +1,6 @@
 """Every box to check oneself takes an answer and judges it; exercises without end; progress, where storage works."""
 
+import json
 import re
 from collections.abc import Callable
 from html import unescape
@@ -118,12 +119,9 @@ def test_the_first_unknown_miss_opens_the_hint_and_the_second_offers_the_answer(
 @pytest.mark.parametrize(
     ("name", "number", "typed", "reply"),
     [
-        ("3-query-key-value", 1, "", "I cannot read a number there"),
         ("3-query-key-value", 1, "half", "I cannot read a number there"),
         ("3-query-key-value", 1, "1/0", "I cannot read a number there"),
         ("3-query-key-value", 1, "0.65 0.7", "I cannot read a number there"),
-        ("6-output", 6, "", "That is no token of the vocabulary"),
-        ("6-output", 6, "lion", "That is no token of the vocabulary"),
     ],
 )
 def test_what_cannot_be_read_is_refused_kindly_and_counts_as_no_miss(
@@ -134,17 +132,20 @@ def test_what_cannot_be_read_is_refused_kindly_and_counts_as_no_miss(
     expect(box(page, number).locator(".hint div")).to_be_hidden()
 
 
-def test_nothing_chosen_is_no_answer(page: Page, site: Path) -> None:
+@pytest.mark.parametrize("number", [1, 3])
+def test_no_answer_is_asked_for_by_the_browser(page: Page, site: Path, number: int) -> None:
     visit(page, site, "3-query-key-value")
-    box(page, 3).get_by_role("button", name="Check").click()
-    expect(box(page, 3).get_by_role("status")).to_have_text("Choose one of them first.")
+    box(page, number).get_by_role("button", name="Check").click()
+    assert not box(page, number).locator("form").evaluate("form => form.checkValidity()")
+    expect(box(page, number).get_by_role("status")).to_be_empty()
+    expect(box(page, number).locator(".hint div")).to_be_hidden()
 
 
-@pytest.mark.parametrize("typed", ["1.46", "1,5", "1", "146e-2"])
-def test_an_answer_rounded_to_fewer_places_is_right_so_far(page: Page, site: Path, typed: str) -> None:
+@pytest.mark.parametrize("typed", ["1.46", "1,5", "146e-2"])
+def test_an_answer_with_too_few_places_is_close(page: Page, site: Path, typed: str) -> None:
     assert shown(V["logits"][4, 7]) == "1.463"
     visit(page, site, "6-output")
-    assert answer(box(page, 1), typed).startswith("Right so far, but rounded.")
+    assert answer(box(page, 1), typed) == "Close. Give three decimals, or all if there are fewer."
     expect(box(page, 1)).to_have_class("check")
 
 
@@ -152,8 +153,8 @@ def test_an_answer_rounded_to_fewer_places_is_right_so_far(page: Page, site: Pat
 
 
 MINUS_A_HALF = [
-    "-0.5", "−0.5", "–0.5", "‐0.5", "- 0.5", "−,5", "-0,5", "-.5", "-1/2", "-½", " −0.50 ", "-5e-1", "-0.5.", "= −0.5",
-    "≈ -0.500", "2/-4", "−\u20090.5",
+    "-0.5", "−0.5", "–0.5", "‐0.5", "- 0.5", "−,5", "-0,5", "-.5", "-1/2", "− 1 / 2", " −0.50 ", "-5e-1", "-0.5.",
+    "2/-4", "−\u20090.5",
 ]  # fmt: skip
 
 
@@ -182,20 +183,6 @@ def test_a_token_with_its_space_in_any_spelling_or_without(page: Page, site: Pat
     assert answer(box(page, 6), typed) == "Well done."
 
 
-GROUPED = ["2491.5", "2 491,5", "2\u00a0491.5", "2\u202f491,5", "2,491.5", "2.491,5"]
-
-
-@pytest.mark.parametrize("typed", GROUPED)
-def test_thousands_may_be_set_off(page: Page, site: Path, typed: str) -> None:
-    visit(page, site, "2-embeddings")
-    assert page.evaluate("typed => readings(typed)", typed) == [2491.5]
-
-
-def test_a_comma_before_three_digits_may_be_either(page: Page, site: Path) -> None:
-    visit(page, site, "2-embeddings")
-    assert page.evaluate("readings('2,491')") == [2491, 2.491]
-
-
 @st.composite
 def spelled(draw: st.DrawFn) -> tuple[str, float]:
     """A number as a person may type it, and what it is."""
@@ -206,7 +193,7 @@ def spelled(draw: st.DrawFn) -> tuple[str, float]:
     group = draw(st.sampled_from(["", " ", "\u00a0", "\u2009", "\u202f"]))
     digits = re.sub(r"(?<=\d)(?=(?:\d{3})+$)", group, whole)
     point = draw(st.sampled_from(".,")) if tail else ""
-    before, behind = draw(st.sampled_from(["", " ", "≈ ", "= "])), draw(st.sampled_from(["", " ", "."]))
+    before, behind = draw(st.sampled_from(["", " "])), draw(st.sampled_from(["", " ", "."]))
     value = float(f"{whole or 0}.{tail or 0}{power}") * (1 if sign in ("", "+") else -1)
     return f"{before}{sign}{digits}{point}{tail}{power}{behind}", value
 
@@ -224,25 +211,22 @@ many = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCh
 @given(spelled())
 def test_a_number_is_read_in_any_spelling(loaded: Page, case: tuple[str, float]) -> None:
     typed, value = case
-    assert value in loaded.evaluate("typed => readings(typed)", typed)
+    assert loaded.evaluate("typed => reading(typed)", typed) == value
 
 
 @many
 @given(spelled(), spelled())
 def test_a_fraction_is_read(loaded: Page, above: tuple[str, float], below: tuple[str, float]) -> None:
-    up, down = (re.sub("[≈=+]|[ .]+$", "", typed).strip().replace(",", ".") for typed, _ in (above, below))
-    read = loaded.evaluate("typed => readings(typed)", f"{up}/{down}")
-    assert (above[1] / below[1] in read) if below[1] else read == []
+    up, down = (re.sub("[ .]+$", "", typed) for typed, _ in (above, below))
+    read = loaded.evaluate("typed => reading(typed)", f"{up}/{down}")
+    assert (read == above[1] / below[1]) if below[1] else not np.isfinite(read)
 
 
 @many
 @given(st.text(max_size=12) | st.text("0123456789.,-−/e ␣", max_size=9))
-def test_any_other_text_gives_finite_numbers_or_none(loaded: Page, typed: str) -> None:
-    read = loaded.evaluate("typed => readings(typed)", typed)
-    assert all(map(np.isfinite, read))
-    assert len(read) <= 2
-    if not re.search(r"\d", typed, re.ASCII) and typed.isascii():
-        assert read == []
+def test_a_text_without_digits_is_no_number(loaded: Page, typed: str) -> None:
+    read = loaded.evaluate("typed => reading(typed)", typed)
+    assert not np.isfinite(read) or re.search(r"\d", typed, re.ASCII)
 
 
 # Slips: each is worked out here with numpy.
@@ -320,12 +304,12 @@ def test_an_exercise_names_the_slip(page: Page, site: Path, slip: str) -> None:
 
 
 @pytest.mark.parametrize("name", STEPS)
-def test_every_slip_has_its_words_on_the_page(pages: dict[str, Element], name: str) -> None:
+def test_a_page_has_the_words_of_its_slips_and_no_others(pages: dict[str, Element], name: str) -> None:
     replies = only(pages[name], "another").find(".//template[@id='replies']")
-    said = [reply.get("data-say") for reply in replies]
-    assert {reply for _, reply, _ in slips(MAIN.steps, 4)} <= set(said)
+    said = [reply.get("data-say") for reply in replies.iter("p") if reply.get("data-say")]
+    known = {reply for own in json.loads(replies.get("data-slips")).values() for reply in own}
+    assert known == set(said) & {reply for _, reply, _ in slips(MAIN.steps, 4)}
     assert len(set(said)) == len(said)
-    assert set(IN_EXERCISES) < set(said)
 
 
 # Exercises.
@@ -343,7 +327,7 @@ def test_twenty_exercises_of_a_page_ask_for_its_own_numbers_and_take_them(page: 
         posed.add(ref)
         trace, value, _ = RUNS.find(ref)
         assert trace.steps[value].page == STEPS.index(name) + 1
-        asking = exercise.locator("#exercise-question .working").text_content()
+        asking = exercise.locator(".working").first.text_content()
         line = unescape(re.sub("<[^>]*>", "", marks.worked(ref)))
         right = shown(float(RUNS[ref]))
         assert asking.split() == [*line.split()[:-1], "?"]
@@ -355,15 +339,15 @@ def test_twenty_exercises_of_a_page_ask_for_its_own_numbers_and_take_them(page: 
 
 def test_a_new_exercise_starts_afresh(page: Page, site: Path) -> None:
     visit(page, site, "3-query-key-value")
-    expect(page.locator(".exercise")).to_be_hidden()
+    expect(page.locator(".exercise")).to_have_count(0)
     page.get_by_role("button", name="Another one").click()
     answer(page.locator(".exercise"), "999")
     expect(page.locator(".exercise .hint div")).to_be_visible()
     page.get_by_role("button", name="Another one").click()
     expect(page.locator(".exercise .hint div")).to_be_hidden()
     expect(page.get_by_role("status")).to_have_text([""] * page.get_by_role("status").count())
-    expect(page.locator("#exercise-field")).to_have_value("")
-    expect(page.locator("#exercise-field")).to_be_focused()
+    expect(page.locator(".exercise input")).to_have_value("")
+    expect(page.locator(".exercise input")).to_be_focused()
 
 
 # After a change of the toy.
@@ -375,7 +359,7 @@ def test_after_a_change_the_live_number_is_the_right_one_and_an_old_verdict_is_g
     answer(box(page, 2), shown(V["ln_final.scale"][0]))
     page.evaluate("change({ set: { 'W_U.1.7': 3 } })")
     expect(box(page, 1).get_by_role("status")).to_be_empty()
-    expect(box(page, 2).get_by_role("status")).to_have_text("Well done.")
+    expect(box(page, 1)).to_have_class("check done")
     old, new = V["logits"][4, 7], V["logits"][4, 7] + V["ln_final.normalized"][4, 1] * (3 - V["W_U"][1, 7])
     assert answer(box(page, 1), f"{old:.3f}").startswith("Not yet.")
     assert answer(box(page, 1), f"{new:.3f}") == "Well done."
@@ -399,7 +383,7 @@ def test_an_exercise_follows_a_change(page: Page, site: Path) -> None:
     page.get_by_role("button", name="Another one").click()
     page.evaluate("pose('logits.4.7')")
     page.evaluate("change({ set: { 'W_U.1.7': 3 } })")
-    expect(page.locator("#exercise-question")).to_contain_text("× 3")
+    expect(page.locator(".exercise .working").first).to_contain_text("× 3")
     new = page.evaluate("live.at('logits.4.7')")
     assert answer(page.locator(".exercise"), f"{new:.3f}") == "Well done."
 
@@ -409,11 +393,11 @@ def test_an_exercise_follows_a_change(page: Page, site: Path) -> None:
 
 def progress(page: Page) -> list[str]:
     """What the path says under each step."""
-    words = [" ".join(link.text_content().split()) for link in page.locator(".path a").all()]
-    return [(re.search(r"(?:✓ )?\d of \d done", word) or [""])[0] for word in words]
+    said = "words => getComputedStyle(words, '::after').content.replaceAll('\"', '')"
+    return [words.evaluate(said) for words in page.locator(".path .words").all()]
 
 
-def test_progress_is_on_the_path_after_a_reload_and_on_the_next_page_until_it_is_forgotten(
+def test_progress_is_on_the_path_after_a_reload_and_on_the_next_page(
     page: Page, site: Path, pages: dict[str, Element]
 ) -> None:
     visit(page, site, "3-query-key-value")
@@ -421,20 +405,14 @@ def test_progress_is_on_the_path_after_a_reload_and_on_the_next_page_until_it_is
     for k, right in enumerate(right_answers(pages["3-query-key-value"])):
         assert progress(page)[2] == f"{k} of 4 done"
         answer(box(page, k + 1), right)
-    assert progress(page)[2] == "✓ 4 of 4 done"
+    assert progress(page)[2] == "4 of 4 done"
     page.reload()
-    assert progress(page)[2] == "✓ 4 of 4 done"
+    assert progress(page)[2] == "4 of 4 done"
     expect(box(page, 1)).to_have_class("check done")
     visit(page, site, "4-mask-and-heads")
-    assert progress(page) == ["", "", "✓ 4 of 4 done", "0 of 4 done", "", "", ""]
+    assert progress(page) == ["", "", "4 of 4 done", "0 of 4 done", "", "", ""]
     visit(page, site, "index")
-    assert progress(page)[2:4] == ["✓ 4 of 4 done", "0 of 4 done"]
-    visit(page, site, "3-query-key-value")
-    page.get_by_role("button", name="Forget my progress").click()
-    assert progress(page) == ["", "", "0 of 4 done", "", "", "", ""]
-    page.reload()
-    assert progress(page) == ["", "", "0 of 4 done", "", "", "", ""]
-    expect(box(page, 1)).to_have_class("check")
+    assert progress(page)[2:4] == ["4 of 4 done", "0 of 4 done"]
 
 
 BROKEN = {
@@ -445,8 +423,8 @@ BROKEN = {
       new Proxy({}, { get: () => undefined, set() { throw new Error("full"); } }) })""",
     "it is not there": "Object.defineProperty(window, 'localStorage', { value: undefined })",
     **{
-        f"it holds {rubbish}": f"localStorage.sevenSteps = {rubbish!r}"
-        for rubbish in ("", "{", "null", "5", '"x"', '{"0": 1}', '[5, [null], {}, "x", [[1]]]', "[[true, true]]")
+        f"it holds {rubbish}": f"for (let i = 0; i < 9; i++) localStorage['step ' + i] = {rubbish!r}"
+        for rubbish in ("", "{", "null", "5", "[[true]]", "9" * 999)
     },
 }
 
@@ -457,12 +435,11 @@ def test_storage_that_throws_or_holds_rubbish_takes_nothing_down(page: Page, sit
     for name in ("2-embeddings", "index", "1-tokens"):
         visit(page, site, name)
     assert answer(box(page, 1), "3") == "Well done."
-    assert progress(page)[0].endswith("of 3 done")
+    assert progress(page)[0] == "1 of 3 done"
     page.get_by_role("button", name="Another one").click()
     expect(page.locator(".exercise")).to_be_visible()
     page.evaluate("change({ set: { 'W_E.2.0': 2 } })")
-    page.get_by_role("button", name="Forget my progress").click()
-    assert progress(page)[0] == "0 of 3 done"
+    assert answer(box(page, 1), "3") == "Well done."
 
 
 # For everyone.
@@ -479,7 +456,7 @@ def test_a_box_and_an_exercise_by_keyboard_alone(page: Page, site: Path) -> None
         raise AssertionError(selector)
 
     page.locator("#check-yourself").evaluate("heading => { heading.tabIndex = -1; heading.focus(); }")
-    tab_to("#check-1-field")
+    tab_to("#check-1 input")
     page.keyboard.type("0,65")
     page.keyboard.press("Enter")
     expect(box(page, 1).get_by_role("status")).to_have_text("Well done.")
@@ -489,10 +466,10 @@ def test_a_box_and_an_exercise_by_keyboard_alone(page: Page, site: Path) -> None
     page.keyboard.press("ArrowUp")
     page.keyboard.press("Enter")
     expect(box(page, 3).get_by_role("status")).to_have_text("Well done.")
-    tab_to("[data-another]")
+    tab_to("[data-do=another]")
     page.keyboard.press("Enter")
-    expect(page.locator("#exercise-field")).to_be_focused()
-    page.keyboard.type(page.evaluate("shown(asked(exercise))"))
+    expect(page.locator(".exercise input")).to_be_focused()
+    page.keyboard.type(page.evaluate("shown(live.at(exercise.posed))"))
     page.keyboard.press("Enter")
     expect(page.locator(".exercise").get_by_role("status")).to_have_text("Well done.")
 
@@ -509,7 +486,7 @@ def test_axe_finds_nothing_with_verdicts_and_an_exercise_shown(
         answer(box(page, k + 1), text(traps[0]).partition(":")[0] if traps else "the")
     answer(box(page, 1), right_answers(pages[name])[0])
     page.get_by_role("button", name="Another one").click()
-    answer(page.locator(".exercise"), "")
+    answer(page.locator(".exercise"), "half")
     results = Axe().run(page, options={"preload": False})
     assert results.violations_count == 0, results.generate_report()
 
@@ -545,7 +522,7 @@ def test_choices_have_one_right_one_and_a_reply_to_each_other(site: Path, name: 
     assert boxes
     for one in boxes:
         letters = [choice.get("value") for choice in one.iter("input")]
-        replied = [trap.get("data-choice") for trap in only(one, "traps")]
+        replied = [text(trap.find("b")) for trap in only(one, "traps")]
         assert letters == list("abc")
         assert sorted([one.get("data-choice"), *replied]) == letters
 

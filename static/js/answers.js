@@ -1,181 +1,108 @@
-// The check boxes: judges an answer, names a slip, makes exercises, keeps what is done.
-// Replies and slips stand in the page (`another` in templates/boxes.html).
+// The check boxes: judges answers, names slips, makes exercises, keeps what is done.
 "use strict";
 
-const NUMERAL = /^[-+]?(?=[.\d])(\d{1,3}(,\d{3})+|\d*)(\.\d*)?(e[-+]?\d+)?$/i;
-const numeral = (text) => (NUMERAL.test(text) ? Number(text.replaceAll(",", "")) : NaN);
-/** The numbers that a typed text may mean: two for 2,491; none for a word. */
-function readings(text) {
-  const plain = text.normalize("NFKC").replace(/[‐-―−]/g, "-").replace(/^[=≈~<> ]+|[. ]+$/g, "");
-  const one = plain.replace(/ (?=\d{3}(?!\d))|(?<!\d) | (?!\d)/g, "");
-  const other = one.replace(/[.,]/g, (mark) => (mark === "." ? "," : "."));
-  return [one, other].map((way) => way.split(/[/⁄]/).map(numeral).reduce((a, b) => a / b)).filter(Number.isFinite);
-}
-
+/** The number that a typed text means, 1/2 too; NaN for a word. */
+const reading = (text) =>
+  text.replace(/[‐-―]/g, "-").replace(/\s|\.$/g, "").split("/").map(typed).reduce((a, b) => a / b);
 /** Within one unit of the third decimal; what prints short, to all its digits. */
-const near = (a, b) =>
-  Number.isFinite(b) && Math.abs(a - b) <= (isShort(b) ? 0 : 1e-3) + 1e-9 * (1 + Math.abs(b));
+const near = (a, b) => Math.abs(a - b) <= (isShort(b) ? 1e-9 : 1.000001e-3);
+const replies = byId("replies");
+const replyTo = (key) => replies.content.querySelector(`[data-say=${key}]`);
 
-const replyTo = (key) => byId("replies").content.querySelector(`[data-say=${key}]`);
-
-/** What known slips give in the place of a number: [reply, value]. */
-function slipsAt(ref) {
+/** The name of a known slip that gives the answer in the place of a number. */
+function slipAt(ref, isAnswer) {
   const { trace, name, index } = live.find(ref);
-  const at = (x, i = index) => x.data[offset(x.shape, i)];
-  const carriedOut = ([op, ...forms]) =>
-    OPS[op](...forms.map((form) => (form.map ? carriedOut(form) : trace.values[form] || array([], [form]))));
-  const known = JSON.parse(byId("replies").dataset.slips).filter(([of]) => of === name);
-  const rows = trace.steps[name].axes[0] === "position" ? [-1, 1] : [];
-  return [
-    ["sign", -live.at(ref)],
-    ...known.map(([, reply, form]) => [reply, at(carriedOut(form))]),
-    ...rows.map((by) => ["row", at(trace.values[name], [index[0] + by, ...index.slice(1)])]),
-  ];
+  const carriedOut = (form) =>
+    Array.isArray(form) ? OPS[form[0]](...form.slice(1).map(carriedOut)) : trace.values[form] || array([], [form]);
+  const entry = (x, at = index) => x.data[offset(x.shape, at)];
+  const slips = { sign: ["multiply", name, -1], ...JSON.parse(replies.dataset.slips)[name] };
+  const [row, ...rest] = index;
+  const isBeside = [row - 1, row + 1].some((other) => isAnswer(entry(trace.values[name], [other, ...rest])));
+  return Object.keys(slips).find((slip) => isAnswer(entry(carriedOut(slips[slip])))) || (isBeside && "row");
 }
 
-/** The ref of the number that a box asks for. page.js keeps it, like all refs of the box, to the text. */
-const answerOf = (box) => box.posed || box.dataset.answer;
-/** What a box asks for now: a number, the letter of a choice, or the text of a token. */
-function asked(box) {
-  if (answerOf(box)) return live.at(answerOf(box));
-  return box.dataset.choice || box.querySelector(`[data-token="${box.dataset.tokenAnswer}"]`).textContent;
-}
-
-/** The reply to an answer, and what names the slip. */
+/** The key of the reply to an answer, and what names the slip. */
 function judge(box, text) {
-  const right = asked(box);
-  const ref = answerOf(box);
-  const trap = (met) => [...box.querySelectorAll(".traps li")].find(met);
-  if (!ref) {
-    const { choice } = box.dataset;
-    const token = text.trimEnd().replaceAll(" ", "␣");
-    const said = choice ? text : [token, `␣${token}`].find((one) => data.vocabulary.includes(one));
-    const says = (li) => (li.dataset.choice || li.querySelector(".token").textContent) === said;
-    if (!said) return [choice ? "choice" : "token"];
-    return said === right ? ["right"] : ["miss", trap(says)];
-  }
+  const { answer, choice, tokenAnswer } = box.dataset;
+  const ref = box.posed || answer;
+  const right = ref ? live.at(ref) : choice || box.querySelector(`[data-token="${tokenAnswer}"]`).textContent;
   if (right === undefined) return ["none"];
-  const numbers = readings(text);
-  const is = (value) => numbers.some((a) => near(a, value));
-  const calculated = parseFloat(fromPrinted(live, ref)?.replace(MINUS, "-"));
-  const isCalculated = numbers.some((a) => Math.abs(a - calculated) <= 5e-4);
-  if (text === shown(right) || is(right) || isCalculated) return ["right"];
-  if (!numbers.length) return ["number"];
-  const met = trap((li) => is(live.at(li.querySelector("data").dataset.ref)));
-  const slip = slipsAt(ref).find(([, value]) => is(value));
-  if (met || slip) return ["miss", met || replyTo(slip[0])];
-  const shorter = Array.from({ length: 9 }, (_, k) => Number(right.toPrecision(k + 1)));
-  return [numbers.some((a) => shorter.includes(a)) ? "rounded" : "miss"];
+  const number = reading(text);
+  const word = text.trimEnd().replaceAll(" ", "␣");
+  const is = (value) => (ref ? near(number, value) : value === word || value === `␣${word}`);
+  // What a calculator gives from the printed numbers is right, too.
+  if (is(right) || (ref && (text === shown(right) || is(reading(fromPrinted(live, ref) || ""))))) return ["right"];
+  if (ref && !isFinite(number)) return ["unread"];
+  const isMet = (said) => is(ref ? parseFloat(said.value) : said.textContent);
+  const trap = [...box.querySelectorAll(".traps li")].find((li) => isMet(li.querySelector("data, .token, b")));
+  const slip = trap || (ref && replyTo(slipAt(ref, is)));
+  if (slip) return ["slip", slip];
+  return [Math.abs(number / right - 1) < 0.05 ? "close" : box.querySelector(".hint").open ? "again" : "miss"];
 }
 
 document.addEventListener("submit", (event) => {
-  const form = event.target;
-  if (!form.matches(".try")) return;
   event.preventDefault();
-  const box = form.parentElement;
-  const hint = box.querySelector(".hint");
-  let [key, slip] = judge(box, new FormData(form).get("typed") || "");
-  if (key === "right") box.classList.add("done");
-  else if (slip) key = "slip";
-  else if (key === "miss" && hint.open) key = "again";
-  else if (key === "miss") hint.open = true;
+  const { elements, parentElement: box } = event.target;
+  const [key, slip] = judge(box, elements.typed.value);
   const said = [replyTo(key), slip].filter(Boolean).map((node) => make("p", {}, ...node.cloneNode(true).childNodes));
   box.querySelector("output").replaceChildren(...said);
-  box.asked = asked(box);
+  if (key === "miss") box.querySelector(".hint").open = true;
+  if (key === "right") box.classList.add("done");
   record();
 });
 
-const exercise = document.querySelector(".exercise");
-const any = (list) => list[Math.floor(Math.random() * list.length)];
-/** Some number that is calculated on this page, and not just zero or one of its operands; on page 1 an id. */
-function anyRef() {
-  for (let tries = 0; tries < 999; tries++) {
-    const run = any(Object.keys(data.runs));
-    const { steps, values } = live.trace(run);
-    const isAsked = ({ page, symbol, name }) =>
-      page === here + 1 && symbol && (here ? run !== "play" || page === 7 : name === "ids" && data.runs[run].ids);
-    const { name } = any(Object.values(steps).filter(isAsked)) || {};
-    if (!values[name]) continue;
-    const index = values[name].shape.map((n) => Math.floor(Math.random() * n));
-    const ref = inRun(`${run}/`.replace("main/", ""), [name, ...index]);
-    const { value, expression } = explain(live, ref);
-    const isPlain = () => !value || numbersOf(expression).some((from) => live.at(from) === value);
-    if (!here || (workedKind(live, ref) === "line" && !isPlain())) return ref;
-  }
-}
-
-/** Show the exercise for a ref. Its numbers carry no refs: they are no marks of the page. */
+let exercise = byId("exercise");
 function pose(ref) {
   const { trace, name } = live.find(ref);
   const [question, hint, answer] = exercise.querySelectorAll("div");
-  const line = workedNodes(live, ref, (_, value, places) => (places ? withPlaces : shown)(value, places));
-  const asking = [...line.slice(0, -1).map((node) => node.cloneNode?.(true) || node), "?"];
-  const tokens = trace.tokens.flatMap((token) => [" ", tokenNode(token)]);
+  const { title } = trace.steps[name];
   question.replaceChildren(
-    make("p", {}, structure(trace.steps[name].title), ", in the text", ...tokens, ":"),
-    make("p", { class: "working" }, ...asking),
+    make("p", {}, structure(title), ", in the text ", tokenNode(trace.tokens.join(" ")), ":"),
+    make("p", { class: "working" }, ...workedNodes(live, ref).slice(0, -1), "?"),
   );
-  answer.replaceChildren(make("p", { class: "working" }, ...line));
+  answer.replaceChildren(make("p", { class: "working" }, ...workedNodes(live, ref)));
   if (here) hint.replaceChildren(...sentenceNodes(live, ref));
   exercise.posed = ref;
-  exercise.hidden = false;
-  renew(exercise);
 }
+const any = (list) => list[Math.floor(Math.random() * list.length)];
+/** Asks for some number that is calculated on this page; on page 1 for an id. */
+DO.another = () => {
+  for (let tries = 0; tries < 999; tries++) {
+    const run = any(Object.keys(data.runs));
+    const steps = Object.values(live.trace(run).steps).filter((step) => step.page === here + 1 && step.symbol);
+    const name = any(steps)?.name;
+    const entry = explain(live, any(entriesOf(`${run}/${name}`)));
+    if (!entry || !(here ? closingPlaces(entry) : name === "ids")) continue;
+    exercise.replaceWith((exercise = replies.content.querySelector("section").cloneNode(true)));
+    pose(entry.ref);
+    return exercise.querySelector("input").focus();
+  }
+};
 
-/** An old verdict goes. */
-function renew(box) {
-  box.querySelector("output").replaceChildren();
-  box.asked = asked(box);
-}
-
+// Old verdicts go.
 document.addEventListener("toy", () => {
-  if (exercise?.posed && live.find(exercise.posed)) pose(exercise.posed);
-  each(".check", (box) => Object.is(box.asked, asked(box)) || renew(box));
+  if (live.find(exercise?.posed || "")) pose(exercise.posed);
+  each(".try output", (output) => output.replaceChildren());
 });
 
-document.addEventListener("click", ({ target }) => {
-  if (target.matches("[data-forget]")) {
-    each(".done", (box) => box.classList.remove("done"));
-    record([]);
-  }
-  const ref = target.matches("[data-another]") && anyRef();
-  if (!ref) return;
-  exercise.querySelectorAll("details").forEach((part) => (part.open = false));
-  exercise.classList.remove("done");
-  exercise.querySelector("form").reset();
-  pose(ref);
-  exercise.querySelector("input").focus();
-});
-
-// Progress: for each page seen, which boxes are done. Storage may be missing, full, or hold anything.
-const checkBoxes = [...document.querySelectorAll(".check")];
-const pathLinks = [...document.querySelectorAll(".path a")];
-const here = pathLinks.findIndex((link) => link.hasAttribute("aria-current"));
-
-function remembered() {
+const checkBoxes = within(".check");
+const pathWords = [...document.querySelectorAll(".path .words")];
+const here = pathWords.findIndex((words) => words.closest("[aria-current]"));
+/** A digit for each box of a page: 1 when done. Storage may be missing, full, or hold anything. */
+function stored(page, digits = "") {
   try {
-    return [].concat(JSON.parse(localStorage.sevenSteps));
+    return (localStorage[`step ${page}`] = digits || localStorage[`step ${page}`] || "");
   } catch {
-    return [];
+    return digits;
   }
 }
-
-function record(pages = remembered()) {
-  if (here >= 0) pages[here] = checkBoxes.map((box) => box.matches(".done"));
-  pathLinks.forEach((link, i) => {
-    link.querySelector(".progress")?.remove();
-    if (!Array.isArray(pages[i])) return;
-    const done = pages[i].filter(Boolean).length;
-    const all = pages[i].length;
-    const about = done < all ? { class: "progress" } : { class: "progress full" };
-    link.querySelector(".words").append(make("span", about, `${done < all ? "" : "✓ "}${done} of ${all} done`));
+/** Keep what is done, and show it on the path. */
+function record() {
+  const own = checkBoxes.map((box) => Number(box.matches(".done"))).join("");
+  pathWords.forEach((words, i) => {
+    const boxes = stored(i, i === here ? own : "");
+    words.dataset.done = boxes && `${boxes.split("1").length - 1} of ${boxes.length} done`;
   });
-  try {
-    localStorage.sevenSteps = JSON.stringify(pages);
-  } catch {
-    // It is shown all the same.
-  }
 }
-
-Object.values(remembered()[here] || []).forEach((done, k) => checkBoxes[k]?.classList.toggle("done", !!done));
+checkBoxes.forEach((box, k) => box.classList.toggle("done", stored(here)[k] === "1"));
 record();

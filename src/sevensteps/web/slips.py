@@ -1,6 +1,7 @@
 """Known slips: what somebody gets who does another thing in the place of a step.
 
-A slip is written as the operations that it does, nested: ["divide", "attn.dots.0", ["square_root", "size.d_model"]].
+A slip is written as the operations that it does, nested: ["divide", "attn.dots.0", ["square_root", "size.d_model"]];
+where somebody takes one value for another, it is that value's name.
 `static/js/answers.js` carries them out on the page's numbers, and the page's replies (`another` in
 templates/boxes.html) say what went wrong, each under the name that a slip has here.
 """
@@ -29,15 +30,15 @@ def _slips(step: Step, steps: Mapping[str, Step], width: int) -> Iterator[tuple[
     if step.name == "ids":
         yield "id", ["add", "ids", 1]
     elif step.op == "row_mean_square":
-        yield "sample", ["multiply", step.name, width / (width - 1)]
+        yield "sample", ["multiply", step.name, round(width / (width - 1), 9)]
     elif step.op == "root_with_epsilon":
-        yield "sample", ["multiply", step.name, math.sqrt(width / (width - 1))]
+        yield "sample", ["multiply", step.name, round(math.sqrt(width / (width - 1)), 9)]
     elif step.op == "divide" and more[0].endswith("root_d_head"):
         yield "root", ["divide", a, ["square_root", "size.d_model"]]
     elif step.op == "exp":
-        yield "exp", ["concat", a]
+        yield "exp", a
     elif step.op in ("neg_log", "log"):
-        yield "log", ["divide", step.name, math.log(10)]
+        yield "log", ["divide", step.name, round(math.log(10), 9)]
     elif step.op == "softmax":
         yield from _softmax(steps, a)
     elif step.op == "linear":
@@ -45,7 +46,7 @@ def _slips(step: Step, steps: Mapping[str, Step], width: int) -> Iterator[tuple[
     for norm in steps.values():
         normalized = norm.name.removesuffix("mean") + "normalized"
         if norm.op == "row_mean" and norm.inputs == (step.name,) and normalized in steps:
-            yield "normed", ["concat", normalized]
+            yield "normed", normalized
 
 
 def _softmax(steps: Mapping[str, Step], a: str) -> Iterator[tuple[str, Form]]:

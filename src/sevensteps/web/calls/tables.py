@@ -16,7 +16,7 @@ from sevensteps.refs import POSITION_AXES
 from sevensteps.web import tables
 from sevensteps.web.desk import Body, Calls, Desk
 from sevensteps.web.marks import header, ids_named
-from sevensteps.web.slips import slips
+from sevensteps.web.slips import Form, slips
 
 #: How readers call what an axis counts.
 AXIS = {
@@ -158,11 +158,14 @@ class TableCalls(Calls):
         return [choice for _, choice in mixed]
 
     def slips(self, page: int) -> Markup:
-        """Known slips in the steps of this page, the number `page`, and in what its boxes ask for, as JSON."""
+        """Known slips in the steps of page number `page` and in what its boxes ask for: {value: {reply: form}} as JSON."""
         steps, asked = self.desk.runs.traces["main"].steps, self._asked.get(self.desk.page.slug, set())
         known = slips(steps, int(self.desk.runs["size.d_model"]))
-        names = {name for name, step in steps.items() if (step.page == page and step.symbol) or name in asked}
-        return Markup(json.dumps([slip for slip in known if slip[0] in names], separators=(",", ":")))
+        forms: dict[str, dict[str, Form]] = {}
+        for name, reply, form in known:
+            if (steps[name].page == page and steps[name].symbol) or name in asked:
+                forms.setdefault(name, {})[reply] = form
+        return Markup(json.dumps(forms, separators=(",", ":")))
 
     def _table(self, table: tables.Table, caller: Body) -> str:
         runs, refs = self.desk.runs, table.refs()
