@@ -36,6 +36,8 @@ def notice(page: Page) -> str:
 
 
 def fragment(page: Page) -> str:
+    """What the address says, once it is written: not at every step of a drag."""
+    page.wait_for_function("location.hash === stateHash()")
     return page.evaluate("location.hash")
 
 

@@ -21,10 +21,7 @@ BROWSER = settings(max_examples=25, deadline=None, suppress_health_check=[Health
 
 
 def shown_tags(page: Page) -> list[str]:
-    """The tags of the whole page, but for the list of changes."""
-    return page.evaluate(
-        "[...document.querySelectorAll('*')].filter((e) => !e.closest('#changes')).map((e) => e.tagName)"
-    )
+    return page.evaluate("[...document.querySelectorAll('*')].map((e) => e.tagName)")
 
 
 def type_into(page: Page, selector: str, text: str) -> None:
@@ -77,7 +74,7 @@ def test_links_to_other_pages_carry_the_state_and_their_anchor(output: Page) -> 
     output.click("main dfn a >> nth=0")
     assert re.search(r"glossary\.html#term-[\w-]+&W_U\.3\.6=0\.7&text=the%20dog$", output.url)
     assert state(output) == before
-    output.wait_for_function("Math.abs(byId(anchorOf(location.hash)).getBoundingClientRect().top) < 100")
+    output.wait_for_function("Math.abs(byId(location.hash.slice(1).split('&')[0]).getBoundingClientRect().top) < 100")
 
 
 def test_an_anchor_of_the_same_page_keeps_the_state_and_jumps(page: Page, site: Path) -> None:
@@ -111,18 +108,19 @@ def test_a_copied_link_opens_the_same_numbers(new_page: Callable[..., Page], sit
     assert values(other) == values(page)
 
 
-def test_where_no_clipboard_is_the_address_is_selected_in_a_field(output: Page) -> None:
+def test_where_no_clipboard_is_the_address_itself_is_the_link(output: Page) -> None:
     output.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
     output.evaluate("change({ set: { 'W_U.3.6': 0.7 } })")
     output.click("[data-do=copy]")
-    assert notice(output) == "Copy the address from the field."
-    assert output.evaluate("getSelection().toString()") == output.url
+    assert notice(output) == "Copy the link from the address bar."
+    output.wait_for_function("location.href === address() && location.hash")
 
 
 HOSTILE = [
     "__proto__=1", "constructor=1", "__proto__.0.0=1", "toString=1", "W_U.__proto__=1", "off=constructor",
     "off=__proto__", "off=dog", "off=", "at=constructor/p", "at=__proto__", "at=W_U", "at=", "next=12", "next=-1",
-    "next=1.0", "next=1,2", "next=", "play=99", "play=1,,2", "play=0,0,0,0,0", "W_U=1", "W_U.3=1", "W_U.4.0=1",
+    "next=1.0", "next=1,2", "next=01", "next=", "play=99", "play=1,2", "play=", "play=length", "?", "??", "+=1",
+    "W_U=1", "W_U.3=1", "W_U.4.0=1",
     "W_U.3.12=1", "W_U.3.6.0=1", "W_U.03.6=1", "W_U.last.6=1", "W_U.-1.6=1", "main/W_U.3.6=1", "logits.4.6=1",
     "ids.0=3", "targets.0=1", "size.tokens=3", "size.d_model=9", "head.0=1", "layer_norm_eps=1", "W_U.3.6=",
     "W_U.3.6=NaN", "W_U.3.6=Infinity", "W_U.3.6=1e999", "W_U.3.6=0x10", "W_U.3.6=1/2", "W_U.3.6=1_0", "W_U.3.6=1=1",
@@ -165,7 +163,7 @@ def test_the_good_parts_of_a_broken_address_are_kept(page: Page, site: Path) -> 
 KEYS = st.sampled_from(["text", "next", "off", "play", "at", "__proto__", "constructor", "", *ENTRIES[:20], "W_U.9.9"])
 PART = st.one_of(
     st.text(max_size=12),
-    st.builds("{}={}".format, KEYS, st.text(max_size=8) | st.sampled_from(["1", "1e308", "-0,5", "mask_off", "3,3"])),
+    st.builds("{}={}".format, KEYS, st.text(max_size=8) | st.sampled_from(["1", "1e308", "-0,5", "mask_off", "3"])),
 )
 
 
@@ -174,7 +172,7 @@ PART = st.one_of(
 def test_any_address_gives_a_state_that_the_toy_has(parts: list[str], page: Page, site: Path) -> None:
     if "1-tokens" not in page.url:
         open_page(page, site, "1-tokens")
-    page.evaluate("show([])")
+    page.evaluate("show('')")
     tags = shown_tags(page)
     page.evaluate("(hash) => { history.replaceState(null, '', `#${hash}`); arrive(); }", "&".join(parts))
     found = state(page)
@@ -182,7 +180,7 @@ def test_any_address_gives_a_state_that_the_toy_has(parts: list[str], page: Page
     assert set(found["set"]) <= set(ENTRIES)
     assert found["text"] is None or 0 < len(tokenize(found["text"], VOCABULARY)) <= 8
     assert shown_tags(page) == tags
-    assert page.evaluate("show(stateHash().slice(1).split('&').filter(Boolean))") == []
+    assert page.evaluate("show(stateHash().slice(1))") == []
     assert state(page) == found
 
 
@@ -197,7 +195,7 @@ def test_every_control_of_every_page_is_bound(page: Page, site: Path) -> None:
         for ref in page.evaluate(script):
             assert ref in ("text", "next") or page.evaluate("isEditable", ref), (name, ref)
         switches = page.evaluate("[...document.querySelectorAll('[data-switch]')].map((c) => c.dataset.switch)")
-        assert set(switches) <= set(page.evaluate("SWITCHES"))
+        assert set(switches) <= set(page.evaluate("Object.keys(data.switches)"))
 
 
 def test_controls_of_one_value_stay_together(output: Page) -> None:
@@ -342,21 +340,13 @@ def test_reset_takes_everything_back_and_can_be_undone(output: Page) -> None:
     assert state(output) == before
 
 
-def test_the_list_says_old_and_new_and_takes_each_change_back(output: Page) -> None:
+def test_the_bar_is_there_while_something_can_be_undone_or_taken_back(output: Page) -> None:
     assert not output.is_visible("#bar")
-    output.evaluate("change({ set: { 'W_U.3.6': 0.7 }, text: 'the dog', next: 7, off: ['mask_off'] })")
-    assert output.inner_text("#bar summary") == "4 changes"
-    output.click("#bar summary")
-    said = [re.sub(r"\s+", " ", item) for item in output.locator("#changes li > span").all_inner_texts()]
-    assert said == [
-        "WU[4, ␣roof]: 1 → 0.7", "Text: the cat climbed the → the dog", "Next token: ␣roof → ␣wall", "mask off",
-    ]  # fmt: skip
-    output.click("#changes button >> nth=1")
-    assert state(output) == AS_SHIPPED | {"set": {"W_U.3.6": 0.7}, "next": 7, "off": ["mask_off"]}
-    assert output.evaluate("document.activeElement.tagName") == "SUMMARY"
-    for _ in range(3):
-        output.click("#changes button >> nth=0")
-    assert state(output) == AS_SHIPPED
+    output.evaluate("change({ off: ['mask_off'] })")
+    assert output.is_visible("#bar")
+    output.click("[data-do=reset]")
+    assert output.is_disabled("[data-do=reset]")
+    assert output.evaluate("document.activeElement.id") == "bar"
 
 
 def test_dragging_does_not_flood_the_address(page: Page, site: Path) -> None:
@@ -375,7 +365,7 @@ def test_any_weight_may_be_huge_and_all_may_be_nothing(page: Page, site: Path, n
     for value in (1e308, -1e308, 0):
         edits = [dict.fromkeys(ENTRIES, value), *({ref: value} for ref in ENTRIES[::60])]
         for edit in edits:
-            page.evaluate("(set) => { show([]); change({ set }); }", edit)
+            page.evaluate("(set) => { show(''); change({ set }); }", edit)
             assert page.evaluate("(set) => Object.keys(set).every((ref) => current(ref) === set[ref])", edit)
 
 

@@ -11,7 +11,6 @@ from typing import Any
 from markupsafe import Markup
 
 from sevensteps.engine.steps import Step, Trace
-from sevensteps.engine.tokenizer import detokenize
 from sevensteps.engine.toy import END, Toy
 from sevensteps.engine.toyruns import RunSpec, own_patch
 from sevensteps.explain import EXPLANATIONS, NOTHING_TO_CALCULATE, SPECIAL
@@ -19,6 +18,8 @@ from sevensteps.refs import POSITION_AXES, Runs
 
 #: Given anew by every text, so not carried.
 OF_THE_TEXT = ("ids", "targets", "size.tokens")
+#: What entries of a value may be counted by, as a step's row names them: by their place here.
+AXES = ("position", "seen", "dimension", "token", "place", "entry", "joined", "unit")
 _REFS = re.compile(r'data-(?!line)[a-z-]+="([^"]*)"')
 _REF = re.compile(r"[\w.]+")
 _CONTROL = re.compile(r'data-edit="([\w.]+)"')
@@ -46,9 +47,11 @@ def live_data(toy: Toy, runs: Runs, html: str, turned: Iterable[str]) -> Markup:
         "end": toy.vocabulary.index(END) if END in toy.vocabulary else None,
         "activation": toy.activation,
         "steps": [_row(main, step) for step in forward.values()],
-        "everywhere": [_row(main, step) for step in everywhere],
-        "derived": {run: [_row(runs.traces[run], step) for step in steps] for run, steps in own.items() if steps},
+        "derived": {"": [_row(main, step) for step in everywhere]}
+        | {run: [_row(runs.traces[run], step) for step in steps] for run, steps in own.items() if steps},
+        "axes": AXES,
         "dials": list(turned),
+        "switches": switches(toy),
         "given": {name: _plain(value.tolist()) for name, value in given.items()},
         "patch": dict(toy.runs["main"].patch),
         "runs": {name: _spec(toy, name, spec) for name, spec in toy.runs.items()} | _scenes(toy, runs),
@@ -64,13 +67,6 @@ def dials(toy: Toy, runs: Runs, pages: Iterable[str]) -> list[str]:
     given = {step.name for trace in runs.traces.values() for step in trace.steps.values() if step.op == "given"}
     beyond = given - {step.name for step in toy.steps()}
     return sorted(ref for ref in controls if _value(ref) in beyond)
-
-
-def panel(toy: Toy) -> dict[str, Any]:
-    """What the panel "Change the toy" starts from."""
-    main = toy.runs["main"]
-    text = detokenize(main.ids, toy.vocabulary)
-    return {"text": text, "next": main.targets[-1], "vocabulary": toy.vocabulary, "switches": switches(toy)}
 
 
 def switches(toy: Toy) -> dict[str, str]:
@@ -106,13 +102,12 @@ def _value(ref: str) -> str:
     return ref.partition(".")[0]
 
 
-def _row(trace: Trace, step: Step) -> list[Any]:
-    """A step as a list, in the order of its fields; what is empty at the end is left out."""
+def _row(trace: Trace, step: Step) -> str:
+    """A step's fields behind each other, as engine.js reads them; what is empty at the end is left out."""
     inputs = " ".join(_lasting(trace, ref) for ref in step.inputs)
-    row = [step.name, step.op, inputs, step.symbol, step.title, step.page, " ".join(step.axes), " ".join(step.via)]
-    while row[-1] == "":
-        row.pop()
-    return row
+    axes = " ".join(str(AXES.index(axis)) for axis in step.axes)
+    row = [step.name, step.op, inputs, step.symbol, step.title, str(step.page), axes, " ".join(step.via)]
+    return "~".join(row).rstrip("~")
 
 
 def _lasting(trace: Trace, ref: str) -> str:
