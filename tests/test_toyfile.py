@@ -188,7 +188,7 @@ CASES: dict[str, tuple[Callable[[dict], None], str, str, str]] = {
         run_of(patch={"attn_out": float("inf")}), "runs.extra.patch.attn_out", "inf", "a finite number"
     ),
     "patch that makes 0/0": (
-        run_of(patch={"ln1.scale": 0, "ln1.centred": 0}),
+        run_of(text="the cat", patch={"ln1.scale": 0, "ln1.centred": 0}),
         "runs.extra.patch",
         "0/0 or ∞ − ∞ in ln1.normalized of the run extra",
         "numbers only (smaller weights, or a larger layer_norm_eps)",
@@ -203,6 +203,16 @@ def test_one_fault_is_told_in_one_message(case: str, tmp_path: Path) -> None:
     change(data)
     faults = faults_of(toml(data), tmp_path)
     assert [str(fault) for fault in faults] == [f"content/toy.toml: {key}: found {found}, expected {expected}"]
+
+
+def test_a_run_that_only_patches_the_main_text_may_have_undefined_values(tmp_path: Path) -> None:
+    data = shipped_data()
+    run_of(patch={"ln1.scale": 0, "ln1.centred": 0})(data)
+    path = tmp_path / "toy.toml"
+    path.write_text(toml(data), encoding="utf-8")
+    traces = load_toy(path).traces()
+    assert np.isnan(traces["extra"]["logits"]).all()
+    assert np.isfinite(traces["main"]["logits"]).all()
 
 
 def test_a_row_without_spread_and_no_epsilon(tmp_path: Path) -> None:
