@@ -158,7 +158,7 @@ class TableCalls(Calls):
         return [choice for _, choice in mixed]
 
     def slips(self, page: int) -> Markup:
-        """Known slips in the steps of page number `page` and in what its boxes ask for: {value: {reply: form}} as JSON."""
+        """Slips in the steps of page number `page` and what its boxes ask for, as JSON: {value: {reply: form}}."""
         steps, asked = self.desk.runs.traces["main"].steps, self._asked.get(self.desk.page.slug, set())
         known = slips(steps, int(self.desk.runs["size.d_model"]))
         forms: dict[str, dict[str, Form]] = {}
