@@ -1,227 +1,182 @@
-// Ask a number: a note beside it says how it was made and what uses it. A weight is changed there.
+// Ask a number: a note below it says how it was made and what uses it. A weight is changed there.
 "use strict";
 
-const NUMBER = ":is(data, tspan)[data-ref]"; // What is inside a formula has no focus: a formula is one thing.
-const askNote = make("section", { class: "ask", role: "dialog", "aria-labelledby": "asked", tabindex: -1, hidden: "" });
+const NUMBER = ":is(data, tspan)[data-ref]"; // A formula is one thing: its numbers have no focus.
+const askNote = make("dialog", { class: "ask", "aria-labelledby": "asked", tabindex: -1 });
 document.body.append(askNote);
 let askTrail = []; // The refs asked one after the other,
-let askedAt; // and the mark on the page where that began.
+let askedAt; // and the mark where that began.
 
-/** The places on the page of a number, or of numbers whose refs begin so. */
-const marksOf = (ref, like = "") => [...document.querySelectorAll(`main [data-ref${like}="${ref}"]`)];
-const isWorked = (mark) => mark.closest(".worked")?.dataset.worked === mark.dataset.ref;
-const inRun = (ref, path) => ref.slice(0, ref.indexOf("/") + 1) + path.join(".");
-const stepOf = (ref, { trace, name } = live.find(ref)) => trace.steps[name];
+const stepOf = (ref) => live.find(ref).trace.steps[live.find(ref).name];
+const sameRun = (ref, path) => ref.slice(0, ref.indexOf("/") + 1) + path.join(".");
 
 /** The refs that a number is made from; where it was looked up, also the id that chose it. */
-function sourcesOf(runs, ref) {
-  const { expression } = explain(runs, ref);
-  const { trace, name, index } = runs.find(ref);
+function sourcesOf(ref) {
+  const { trace, name, index } = live.find(ref);
   const { op, inputs } = trace.steps[name];
+  const sources = new Set(numbersOf(explain(live, ref).expression || {}));
   const row = { rows: index.slice(0, -1), pick: index }[op];
-  const chosen = row && !(name in trace.patch) ? [inRun(ref, [...split(trace.values, inputs[1]).flat(), ...row])] : [];
-  return [...new Set([...numbersOf(expression || {}), ...chosen])];
+  return row && !(name in trace.patch) ? sources.add(sameRun(ref, [inputs[1], ...row])) : sources;
 }
 
-/** The refs that are made from one, of values that have a symbol, and whether there may be more. */
-function usersOf(runs, ref) {
-  const { trace, name, index } = runs.find(ref);
+/** The refs that are made from one, of values that have a symbol; and whether there may be more. */
+function usersOf(ref) {
+  const { trace, name, index } = live.find(ref);
   const users = [];
   let work = 4000;
   for (const { name: made, symbol, inputs, via } of Object.values(trace.steps)) {
-    const from = [...inputs, ...via, `${trace.patch[made]}`.replace(".T", "")];
-    if (!symbol || !trace.values[made] || !from.some((input) => split(trace.values, input)?.[0] === name)) continue;
+    const from = [...inputs, ...via, trace.patch[made]];
+    if (!symbol || !trace.values[made] || !from.some((input) => `${input}.`.startsWith(`${name}.`))) continue;
     const { shape, data } = trace.values[made];
+    const width = shape.at(-1);
     for (let i = data.length; i--; ) {
-      const place = [Math.floor(i / (shape[1] || 1)), i % shape[1]].slice(0, shape.length);
+      const place = [Math.floor(i / width), i % width].slice(2 - shape.length);
       // An entry of a table shares an index with all that it is made from.
-      if (shape[1] && index[0] >= 0 && !place.some((n) => index.includes(n))) continue;
-      const user = inRun(ref, [made, ...place]);
-      const sources = sourcesOf(runs, user);
-      work -= sources.length;
-      if (sources.includes(ref)) users.push(user);
-      if (work < 0 || users.length > 24) return [users.slice(0, 24), true];
+      if (shape[1] && index.length && !place.some((n) => index.includes(n))) continue;
+      const user = sameRun(ref, [made, ...place]);
+      const sources = sourcesOf(user);
+      if (sources.has(ref)) users.push(user);
+      work -= sources.size;
+      if (work < 0 || users.length > 24) return [users.slice(0, 24), "and more"];
     }
   }
-  return [users, false];
+  return [users];
 }
 
-/** A number's best place on the page: where it is worked, in a table, anywhere; else its row, else the top. */
+/** The best place on the page: where a number is worked, in a table, anywhere; else its row, else the top. */
 function placeOf(ref) {
-  const all = [...marksOf(ref), ...marksOf(ref.replace(/\d+$/, ""), "^"), document.querySelector("h1")];
-  const seen = all.filter((mark) => !mark.closest("details:not([open])"));
-  const find = (test) => seen.find((mark) => mark.dataset.ref === ref && test(mark));
-  return find(isWorked) || find((mark) => mark.closest("td")) || seen[0];
+  const at = `[data-ref="${ref}"]`;
+  const places = [`[data-worked="${ref}"] ${at}`, `td ${at}`, at, `[data-ref^="${ref.replace(/\d+$/, "")}"]`, "h1"];
+  const seen = (place) => document.querySelector(`main ${place}:not(details:not([open]) *)`);
+  return places.map(seen).find(Boolean);
 }
 
-/** Open the note for a number. Inside the note the trail goes on, or back to where it has been. */
+/** Open the note. Inside it the trail goes on, or back to where it has been. */
 function ask(ref, mark) {
   if (!explain(live, ref)) return;
   if (!askNote.contains(mark)) {
+    askNote.close();
     askTrail = [];
     askedAt = mark || placeOf(ref);
-    if (!mark) askedAt.scrollIntoView({ block: "center", behavior: "instant" });
+    askedAt.focus(); // Closing gives the focus back.
+    placeAsk();
+    askNote.show();
   }
   if (askTrail.includes(ref)) askTrail.length = askTrail.indexOf(ref);
   askTrail.push(ref);
-  askNote.hidden = false;
-  askNote.replaceChildren(...askHead(ref), make("div"));
-  showAsked();
-  const field = matchMedia("(pointer: fine)").matches && askNote.querySelector("input");
-  (field || askNote).focus({ preventScroll: true });
-  if (field) field.select();
-}
-
-const askLine = (lead, refs, end = "") => {
-  const button = (ref) => make("button", { "data-ask": ref, title: stepOf(ref).title }, ...labelNodes(live, ref));
-  return refs.length ? make("p", { class: "refs" }, lead, ...refs.map(button), end) : "";
-};
-
-/** What stays while the toy changes: the trail, the heading, the field of a weight. */
-function askHead(ref) {
-  const press = (key, sign) => make("button", { "data-key": key, "aria-label": `${sign}0.1` }, sign);
-  const attributes = { "data-edit": ref, "aria-labelledby": "asked", value: current(ref), autocomplete: "off" };
-  const field = make("input", attributes);
-  const fault = make("span", { class: "fault", role: "status", "data-fault": ref });
-  return [
+  const about = { "data-edit": ref, "aria-labelledby": "asked", value: current(ref), autocomplete: "off" };
+  const field = isEditable(ref) ? make("input", about) : "";
+  askNote.replaceChildren(
     askLine("←", askTrail.slice(0, -1)),
     make("h2", { id: "asked" }, ...labelNodes(live, ref), " ", make("small", {}, stepOf(ref).title)),
     make("button", { class: "shut", "aria-label": "Close" }, "×"),
-    isEditable(ref) ? make("p", { class: "edit" }, press("ArrowDown", MINUS), field, press("ArrowUp", "+"), fault) : "",
-  ];
+    field,
+    make("span", { class: "fault", role: "status", "data-fault": ref }),
+    make("div"),
+  );
+  showAsked();
+  // On a phone the keyboard would cover the page.
+  const first = field && matchMedia("(pointer: fine)").matches ? field : askNote;
+  first.focus({ preventScroll: true });
+  first.select?.();
+  askNote.scrollIntoView({ block: "nearest" });
+}
+
+function askLine(lead, refs, end = "") {
+  const button = (ref) => {
+    const { name, symbol, title } = stepOf(ref);
+    const isAlike = refs.some((other) => stepOf(other).symbol === symbol && stepOf(other).name !== name);
+    return make("button", { "data-ref": ref, title }, ...labelNodes(live, ref), isAlike ? ` ${title}` : "");
+  };
+  return refs.length ? make("p", { class: "refs" }, lead, ...refs.map(button), end) : "";
 }
 
 /** What follows the toy: how the number is made, what it was, what uses it, where it is worked. */
 function showAsked() {
   const ref = askTrail.at(-1);
   const told = explain(live, ref);
-  if (!told) return closeAsk();
-  const sources = sourcesOf(live, ref);
-  const [users, more] = usersOf(live, ref);
-  const [before, { page }] = [shipped.at(ref), stepOf(ref)];
-  const link = (file, words) => make("a", { href: file + stateHash(`at=${ref}`) }, words);
-  const step = document.querySelector(`.path li:nth-child(${page}) a:not([aria-current])`);
-  const here = marksOf(ref).some(isWorked);
-  const parts = () => [...askNote.querySelectorAll(`input, button, a, ${NUMBER}`)];
-  const put = isEditable(ref) && before !== told.value ? make("button", { "data-put": ref }, "Put back") : "";
-  const focused = parts().indexOf(document.activeElement);
+  if (!told) return askNote.close();
+  const [sources, before, { page }] = [sourcesOf(ref), shipped.at(ref), stepOf(ref)];
+  const was = [told.value, undefined].includes(before) ? "" : ` It was ${shown(before)}.`;
+  const step = document.querySelectorAll(".path a")[page - 1];
+  const focused = askControls().indexOf(document.activeElement);
   askNote.lastChild.replaceChildren(
     make("p", { class: "working" }, ...workedNodes(live, ref)),
-    make("p", {}, ...sentenceNodes(live, ref), before === told.value ? "" : ` It was ${shown(before)}. `, put),
-    told.expression?.operator ? "" : askLine("From", sources),
-    askLine("Used by", users, more ? "and more" : ""),
-    step ? link(step.getAttribute("href"), `Step ${page}, ${step.querySelector(".short").textContent}`) : "",
-    here ? link("", "Worked on this page") : "",
+    make("p", {}, ...sentenceNodes(live, ref), was),
+    told.expression?.operator ? "" : askLine("From", [...sources]),
+    askLine("Used by", ...usersOf(ref)),
+    step ? make("a", { href: step.href.split("#")[0] + stateHash(`at=${ref}`) }, `Step ${page}`) : "",
   );
-  light([ref], "asked");
-  light(sources, "lit");
-  setStops();
+  light(ref, sources);
+  setStops(askNote);
   placeAsk();
-  if (focused >= 0) (parts()[focused] || askNote).focus({ preventScroll: true });
+  askControls()[focused]?.focus();
 }
+const askControls = () => [...askNote.querySelectorAll("input, button, a, data")];
 
-/** Set a class on the marks of these numbers alone. */
-function light(refs, css) {
-  for (const mark of document.querySelectorAll(`main .${css}`)) mark.classList.remove(css);
-  for (const mark of refs.flatMap((ref) => marksOf(ref))) mark.classList.add(css);
+/** Mark the number that is asked, and those it is made from. */
+function light(ref, sources = new Set()) {
+  each("main [data-ref]", ({ classList, dataset }) => {
+    classList.toggle("asked", dataset.ref === ref);
+    classList.toggle("lit", sources.has(dataset.ref));
+  });
 }
+askNote.onclose = () => askNote.open || light();
 
-/** Below its number, or above where only there is room; on a small screen a sheet at the bottom (style.css). */
 function placeAsk() {
   if (!askedAt.isConnected) askedAt = placeOf(askTrail[0]);
-  const at = askedAt.getBoundingClientRect();
-  const { clientWidth, clientHeight } = document.documentElement;
-  const { offsetWidth, offsetHeight, style } = askNote;
-  const below = at.bottom + 8;
-  const above = at.top - 8 - offsetHeight;
-  style.setProperty("--x", `${scrollX + Math.max(8, Math.min(at.left - 16, clientWidth - offsetWidth - 8))}px`);
-  style.setProperty("--y", `${scrollY + (above > 0 && below + offsetHeight > clientHeight ? above : below)}px`);
-  const note = askNote.getBoundingClientRect();
-  const isSheet = getComputedStyle(askNote).position === "fixed";
-  scrollBy(0, Math.max(0, isSheet ? below - note.top : note.bottom + 8 - clientHeight));
+  const { left, bottom } = askedAt.getBoundingClientRect();
+  askNote.style.setProperty("--x", `${scrollX + left}px`);
+  askNote.style.setProperty("--y", `${scrollY + bottom}px`);
 }
 
-function closeAsk(giveBack = true) {
-  if (askNote.hidden) return;
-  askNote.hidden = true;
-  light([], "asked");
-  light([], "lit");
-  if (giveBack) (askedAt.isConnected ? askedAt : placeOf(askTrail[0])).focus({ preventScroll: true });
-}
-
-/** Numbers with one tab stop: of a table, figure, formula or answer, else of the text under one heading. */
-function markGroups() {
-  const groups = new Map();
+/** One tab stop for the numbers of a table, figure, formula or answer, or else of the text under one heading. */
+function setStops(within = document) {
+  const stops = new Map();
   let heading;
-  for (const item of document.querySelectorAll(`h1, h2, h3, ${NUMBER}`)) {
-    if (!item.dataset.ref) groups.set((heading = item), []);
+  for (const item of within.querySelectorAll(`h1, h2, h3, ${NUMBER}`)) {
+    const { ref } = item.dataset;
+    if (!ref) heading = item;
     else {
-      const key = item.closest("table, figure, .formula, details, .ask") || heading;
-      groups.set(key, groups.get(key) || []).get(key).push(item);
+      item.group = item.closest("table, figure, .formula, details, .ask") || heading;
+      if (item.tabIndex === 0 || !stops.has(item.group)) stops.set(item.group, item);
+      Object.assign(item, { tabIndex: -1, role: "button", ariaHasPopup: "dialog" });
+      item.classList.toggle("editable", isEditable(ref));
     }
   }
-  return [...groups.values()];
-}
-function setStops(of = markGroups(), stop = null) {
-  for (const group of of) {
-    const first = stop || group.find((mark) => mark.tabIndex === 0) || group[0];
-    for (const mark of group) {
-      mark.tabIndex = mark === first ? 0 : -1;
-      mark.setAttribute("role", "button");
-      mark.setAttribute("aria-haspopup", "dialog");
-      mark.classList.toggle("editable", isEditable(mark.dataset.ref));
-    }
-  }
+  for (const mark of stops.values()) mark.tabIndex = 0;
 }
 
-/** Where a key leads from a number. */
-function nextMark(group, mark, key) {
-  const at = group.indexOf(mark);
-  const column = (other) => other.closest("td, th")?.cellIndex;
-  const inColumn = (other) => other.closest("tr") !== mark.closest("tr") && column(other) === column(mark);
-  if (key === "ArrowUp") return group.slice(0, at).findLast(inColumn);
-  if (key === "ArrowDown") return group.slice(at).find(inColumn);
-  return group[{ ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: group.length - 1 }[key]];
-}
-
-document.addEventListener("click", (event) => {
-  const [mark, button, control] = ["[data-ref]", "button", "a, button, input, select, label, summary"].map((what) =>
-    event.target.closest(what),
-  );
-  if (mark) return ask(mark.dataset.ref, mark);
-  if (!event.composedPath().includes(askNote)) return closeAsk(!control);
-  if (!button) return;
-  const { ask: ref, key, put } = button.dataset;
-  if (ref) ask(ref, button);
-  else if (key) askNote.querySelector("input").dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
-  else if (put) {
-    askNote.focus(); // The button goes away.
-    change({ set: { [put]: null } });
-  } else closeAsk();
+document.addEventListener("click", ({ target }) => {
+  const mark = target.closest("[data-ref]");
+  if (mark) ask(mark.dataset.ref, mark);
+  else if (!askNote.contains(target) || target.matches(".shut")) askNote.close();
 });
 
 document.addEventListener("keydown", (event) => {
-  const { key, target } = event;
-  if (key === "Escape") closeAsk();
-  const mark = target.closest?.(NUMBER);
-  if (!mark || event.ctrlKey || event.metaKey || event.altKey) return;
+  const { key, target, shiftKey, ctrlKey, metaKey, altKey } = event;
+  const controls = askControls();
+  // Tab leaves the note at either end, and goes on from the number.
+  const isEnd = key === "Tab" && !controls[controls.indexOf(target) + (shiftKey ? -1 : 1)];
+  if (key === "Escape" || (isEnd && askNote.contains(target))) askNote.close();
+  const mark = target.closest(NUMBER);
+  if (!mark || ctrlKey || metaKey || altKey) return;
   // The field that opens takes the character.
   if (/^[-−.\d]$/.test(key) && isEditable(mark.dataset.ref)) return ask(mark.dataset.ref, mark);
-  const group = markGroups().find((marks) => marks.includes(mark));
-  const next = nextMark(group, mark, key);
-  if (next) {
-    setStops([group], next);
-    next.focus();
+  const group = [...document.querySelectorAll(NUMBER)].filter((other) => other.group === mark.group);
+  const row = mark.closest("tr")?.querySelectorAll(NUMBER).length;
+  const at = group.indexOf(mark);
+  const next = { ArrowLeft: at - 1, ArrowRight: at + 1, ArrowUp: at - row, ArrowDown: at + row, Home: 0, End: group.length - 1 };
+  if (group[next[key]]) {
+    for (const other of group) other.tabIndex = other === group[next[key]] ? 0 : -1;
+    group[next[key]].focus();
   } else if (key === "Enter" || key === " ") ask(mark.dataset.ref, mark);
   else return;
   event.preventDefault();
 });
 
-document.addEventListener("toy", () => askNote.hidden || showAsked());
-// page.js makes numbers anew, some of them later than the others.
-new MutationObserver((changes) => {
-  if (!changes.some(({ addedNodes }) => [...addedNodes].some((node) => node.tagName))) return;
+document.addEventListener("shown", () => {
   setStops();
-  if (!askNote.hidden) showAsked();
-}).observe(document.getElementById("main"), { childList: true, subtree: true });
+  if (askNote.open) showAsked();
+});
 setStops();

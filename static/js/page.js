@@ -389,7 +389,9 @@ let pageWaiting;
 function showLater(queue) {
   const end = performance.now() + 10;
   while (queue.length && performance.now() < end) queue.shift()();
-  pageWaiting = queue.length ? setTimeout(showLater, 0, queue) : settle(quiet);
+  if (queue.length) return (pageWaiting = setTimeout(showLater, 0, queue));
+  settle(quiet);
+  document.dispatchEvent(new Event("shown"));
 }
 document.addEventListener("toy", () => {
   clearTimeout(pageWaiting);
