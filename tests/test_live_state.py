@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from live_pages import AS_SHIPPED, ENTRIES, TENTHS, VOCABULARY, fragment, notice, open_page, state, states, values
 from pages import PAGES, read
 from playwright.sync_api import Page
-from toys import load, shipped_data, shipped_traces
+from toys import load, shipped_data, shipped_runs, shipped_traces
 
 from sevensteps.engine.faults import InputError
 from sevensteps.engine.tokenizer import NoTokenFits, tokenize
@@ -195,7 +195,7 @@ def test_every_control_of_every_page_is_bound(page: Page, site: Path) -> None:
         for ref in page.evaluate(script):
             assert ref in ("text", "next") or page.evaluate("isEditable", ref), (name, ref)
         switches = page.evaluate("[...document.querySelectorAll('[data-switch]')].map((c) => c.dataset.switch)")
-        assert set(switches) <= set(page.evaluate("Object.keys(data.switches)"))
+        assert set(switches) <= set(page.evaluate("data.switches"))
 
 
 def test_controls_of_one_value_stay_together(output: Page) -> None:
@@ -275,9 +275,9 @@ def test_a_text_that_does_not_fit_leaves_the_last_good_one(output: Page) -> None
     assert state(output)["text"] == "the dog"
     assert output.inner_text("#change-fault") == "no token fits at character 8 of 'the␣dogs': 's'"
     output.fill("#change-text", "")
-    assert output.inner_text("#change-fault") == "a text has at least one token"
+    assert output.inner_text("#change-fault") == "0 tokens: a text has 1 to 8"
     output.fill("#change-text", "the" * 9)
-    assert output.inner_text("#change-fault") == "9 tokens, but only 8 positions"
+    assert output.inner_text("#change-fault") == "9 tokens: a text has 1 to 8"
     assert state(output)["text"] == "the dog"
     output.fill("#change-text", "the" * 8)
     assert output.inner_text("#change-fault") == ""
@@ -369,9 +369,9 @@ def test_any_weight_may_be_huge_and_all_may_be_nothing(page: Page, site: Path, n
             assert page.evaluate("(set) => Object.keys(set).every((ref) => current(ref) === set[ref])", edit)
 
 
-def test_a_notice_says_where_numbers_stop_to_be_finite(output: Page) -> None:
+def test_a_notice_says_when_numbers_are_no_longer_finite(output: Page) -> None:
     output.evaluate("change({ set: { 'W_U.0.0': 1e308, 'W_U.1.0': 1e308, 'W_U.2.0': 1e308 } })")
-    assert notice(output).startswith("Beyond the numbers that a computer holds: ∞ or undefined, from “")
+    assert notice(output) == "Beyond the numbers of a computer: ∞ or undefined."
     output.click("[data-do=undo]")
     assert notice(output) == ""
 
@@ -401,6 +401,18 @@ def test_the_error_page_has_neither_toy_nor_panel(site: Path) -> None:
     html = (site / "404.html").read_text(encoding="utf-8")
     assert 'id="toy"' not in html
     assert 'id="change"' not in html
+
+
+def test_a_step_arrives_with_every_field(page: Page, site: Path) -> None:
+    open_page(page, site, "6-output")
+    steps = shipped_runs().traces["main"].steps
+    fields = ("op", "symbol", "title", "page", "axes", "via")
+    arrived = page.evaluate("live.trace('main').steps")
+    assert len(arrived) > len(shipped_traces()["main"].steps)
+    for name, step in arrived.items():
+        assert [step[field] for field in fields] == [
+            list(value) if isinstance(value := getattr(steps[name], field), tuple) else value for field in fields
+        ], name
 
 
 def test_the_shipped_runs_are_those_of_the_engine(page: Page, site: Path) -> None:

@@ -2,17 +2,15 @@
 "use strict";
 
 const data = JSON.parse(document.getElementById("toy").textContent);
-const words = (text) => text.split(" ").filter(Boolean);
-/** `kept`: arrays that the step made under any state, each with what it was made from. */
-function asStep(text) {
-  const [name, op, inputs, symbol, title, page, axes = "", via = ""] = text.split("~");
-  const lists = { inputs: words(inputs), axes: words(axes).map((k) => data.axes[k]), via: words(via), kept: [] };
+const words = (text = "") => text.split(" ").filter(Boolean);
+function asStep(line) {
+  const [name, op, inputs, symbol, title, page, axes, via] = line.split("~");
+  const lists = { inputs: words(inputs), axes: words(axes).map((k) => data.axes[k]), via: words(via) };
   return { name, op, symbol, title, page: Number(page), ...lists };
 }
 const mapped = (object, f) => Object.fromEntries(Object.entries(object).map(([key, value]) => [key, f(value)]));
 const FORWARD = data.steps.map(asStep);
-const DERIVED = mapped(data.derived, (steps) => steps.map(asStep));
-const derivedSteps = (run) => [...DERIVED[""], ...(DERIVED[run] || [])];
+const DERIVED = mapped(data.derived, (lines) => lines.map(asStep));
 
 /** Nested lists as an array. */
 function nested(values) {
@@ -37,7 +35,7 @@ function cuts(text) {
 }
 const idsOf = (text) => cuts(text)[0].map(({ fits }) => data.vocabulary.indexOf(fits[0]));
 
-/** The toy as shipped. A state is what a reader changed: given numbers, text, next token, switches, tokens appended. */
+/** A state is what a reader changed: given numbers, text, next token, switches, tokens appended. */
 const SHIPPED = { set: {}, text: null, next: null, off: [], play: [] };
 
 /** Every run under one state of the toy, made when it is asked for. */
@@ -57,13 +55,12 @@ class Runs {
     return (this.traces[run] ??= this.run(run, run === "generated" ? this.generated() : this.spec(run)));
   }
 
-  /** What a run starts from. A run takes from main what it does not say itself. */
+  /** What a run starts from. It takes from main what it does not say itself. */
   spec(run) {
     const { main } = data.runs;
     const { text, next, off, play } = this.state;
-    const own = run === "main" ? {} : data.runs[run];
-    const start = own.ids || (text === null ? main.ids : idsOf(text));
-    const ids = run === "play" ? [...start, ...play] : start;
+    const own = (run !== "main" && data.runs[run]) || {};
+    const ids = [...(own.ids || (text === null ? main.ids : idsOf(text))), ...(run === "play" ? play : [])];
     const patches = [data.patch, ...off.map((name) => data.runs[name].patch), own.patch];
     return { ids, targets: [...ids.slice(1), own.next ?? next ?? main.next], patch: Object.assign({}, ...patches) };
   }
@@ -86,12 +83,14 @@ class Runs {
     const given = { ...this.given, ids: nested(ids), targets: nested(targets), "size.tokens": nested(ids.length) };
     const values = {};
     const steps = {};
-    for (const step of [...(scene ? [] : FORWARD), ...derivedSteps(run)]) {
+    for (const step of [...(scene ? [] : FORWARD), ...DERIVED[""], ...(DERIVED[run] || [])]) {
       const { name, op } = step;
-      const value = op === "given" ? given[name] : made(step, values);
       steps[name] = step;
+      const inputs = step.inputs.map((ref) => split(values, ref));
       // A derived figure whose row this text does not have is left out.
-      if (value) values[name] = name in patch ? replacement(patch[name], value, values) : value;
+      if (inputs.includes(null)) continue;
+      const value = op === "given" ? given[name] : OPS[op](...inputs.map((input) => part(values, input)));
+      values[name] = name in patch ? replacement(patch[name], value, values) : value;
     }
     return { run, steps, values, patch, vocabulary, tokens: ids.map((id) => vocabulary[id]) };
   }
@@ -104,28 +103,15 @@ class Runs {
     return name ? { trace, name, index } : null;
   }
 
-  /** The array at a ref, or the number where it is one; undefined where there is none. */
   at(ref) {
-    const found = this.find(ref);
-    return found ? entry(found.trace.values, [found.name, found.index]) : undefined;
+    const { trace, name, index } = this.find(ref) || {};
+    return trace && valueAt(trace.values, [name, index]);
   }
-}
-
-/** What a step makes: a kept array where it was made from the same inputs; null where an input has no such row. */
-function made(step, values) {
-  const inputs = step.inputs.map((ref) => split(values, ref));
-  if (inputs.includes(null)) return null;
-  const from = inputs.map(([name]) => values[name]);
-  const old = step.kept.find((one) => one.from.every((x, i) => x === from[i]));
-  if (old) return old.value;
-  const value = OPS[step.op](...inputs.map((input) => part(values, input)));
-  step.kept = [{ from, value }, ...step.kept.slice(0, 39)];
-  return value;
 }
 
 const offset = (shape, index) => index.reduce((at, i, axis) => at * shape[axis] + i, 0);
 
-/** `name.i.j` into the name and the indices (`last` counts as one); null when there is no such value. */
+/** `name.i.j` into the name and the indices (`last` counts as one); null where there is no such value. */
 function split(values = {}, ref, index = []) {
   if (!Object.hasOwn(values, ref)) {
     const [, rest, item] = /^(.+)\.(\d+|last)$/.exec(ref) || [];
@@ -136,17 +122,18 @@ function split(values = {}, ref, index = []) {
   return numbers.every((n, axis) => n < shape[axis]) ? [ref, numbers] : null;
 }
 
-/** An array, a row of it, or an entry as an array of no axes: what split found. */
+/** What split found: an array, a row of it, or an entry as an array of no axes. */
 function part(values, [name, index]) {
-  const { shape, data } = values[name];
+  const { shape, data: all } = values[name];
   const rest = shape.slice(index.length);
   const length = rest.reduce((a, b) => a * b, 1);
   const start = offset(shape, index) * length;
-  return { shape: rest, data: data.subarray(start, start + length) };
+  return { shape: rest, data: all.subarray(start, start + length) };
 }
-function entry(values, found) {
-  const { shape, data } = part(values, found);
-  return shape.length ? { shape, data } : data[0];
+/** The same, an entry as its number; undefined where there is none. */
+function valueAt(values, found) {
+  const x = found && part(values, found);
+  return x?.shape.length === 0 ? x.data[0] : x || undefined;
 }
 
 function replacement(source, old, values) {

@@ -51,7 +51,7 @@ def live_data(toy: Toy, runs: Runs, html: str, turned: Iterable[str]) -> Markup:
         | {run: [_row(runs.traces[run], step) for step in steps] for run, steps in own.items() if steps},
         "axes": AXES,
         "dials": list(turned),
-        "switches": switches(toy),
+        "switches": list(switches(toy)),
         "given": {name: _plain(value.tolist()) for name, value in given.items()},
         "patch": dict(toy.runs["main"].patch),
         "runs": {name: _spec(toy, name, spec) for name, spec in toy.runs.items()} | _scenes(toy, runs),

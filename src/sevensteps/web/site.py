@@ -19,7 +19,7 @@ from sevensteps.web.derived import add_derived
 from sevensteps.web.desk import Broken, Desk, Page
 from sevensteps.web.facts import Fact, load_facts
 from sevensteps.web.formulas import Formulas
-from sevensteps.web.live import dials, live_data
+from sevensteps.web.live import dials, live_data, switches
 from sevensteps.web.schema import faults_of
 
 Loaded = TypeVar("Loaded")
@@ -155,6 +155,7 @@ def _pages(desk: Desk, toy: Toy, heads: dict[str, tuple[dict[str, Any], str]]) -
         html = desk.env.get_template("layout.html").render(
             page=page, head=heads[slug][0], body=Markup(body), step=STEPS.index(slug) + 1 if slug in STEPS else 0,
             language=LANGUAGE, titles=titles, live=live_data(toy, desk.runs, body, turned), scripts=SCRIPTS,
+            switches=switches(toy),
         )  # fmt: skip
         files[f"{slug}.html"] = page.stash.restore(html).encode()
     return files
