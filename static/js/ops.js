@@ -1,5 +1,4 @@
-// The operations of engine/ops.py, one line or a few each. An array is {shape, data}, data row by row.
-// T positions, d width, V vocabulary.
+// The operations of engine/ops.py. An array is {shape, data}, data row by row. T positions, d width.
 "use strict";
 
 const array = (shape, data = shape.reduce((a, b) => a * b, 1)) => ({ shape, data: new Float64Array(data) });
@@ -7,22 +6,23 @@ const map = (x, f) => array(x.shape, x.data.map(f));
 const width = (x) => x.shape.at(-1);
 const rowOf = (x, i) => x.data.subarray(i * width(x), (i + 1) * width(x));
 /** One number a row: (T, d) -> (T,). */
-const reduce = (x, f) => {
-  const out = array(x.shape.slice(0, -1));
-  return map(out, (_, i) => f(rowOf(x, i)));
-};
-/** Each row by itself: (T, d) -> (T, d). */
-const byRow = (x, f) => {
-  const out = array(x.shape);
-  for (let i = 0; i * width(x) < x.data.length; i++) out.data.set(f(rowOf(x, i)), i * width(x));
-  return out;
-};
+const reduce = (x, f) => map(array(x.shape.slice(0, -1)), (_, i) => f(rowOf(x, i)));
+/** The second operand may be one row for all rows. */
+const byEntry = (f) => (a, b) => map(a, (v, i) => f(v, b.data[i % b.data.length]));
+/** The second operand may be one number a row. */
+const perRow = (f) => (a, b) => map(a, (v, i) => f(v, b.data[Math.floor((i * b.data.length) / a.data.length)]));
 const sum = (row) => row.reduce((a, b) => a + b, 0);
-const meanSquare = (row) => sum(row.map((v) => v * v)) / row.length;
+const sumOfSquares = (row) => sum(row.map((v) => v * v));
 /** Indices from the largest entry to the smallest, ties by index. */
 const mostLikelyFirst = (p) => [...p.keys()].sort((a, b) => (p[b] > p[a]) - (p[b] < p[a]));
-const running = (p, order) => order.map(((total) => (k) => (total += p[k]))(0));
-const keepFirst = (p, order, count) => p.map((v, k) => (order.indexOf(k) < count ? v : 0));
+function runningSums(p) {
+  let total = 0;
+  return mostLikelyFirst(p.data).map((k) => (total += p.data[k]));
+}
+function keepFirst(p, count) {
+  const order = mostLikelyFirst(p.data);
+  return map(p, (v, k) => (order.indexOf(k) < count ? v : 0));
+}
 
 function matmul(x, weight, from = 0) {
   const [d, m] = [width(x), width(weight)];
@@ -33,12 +33,6 @@ function matmul(x, weight, from = 0) {
       for (let j = 0; j < m; j++) out.data[i * m + j] += v * weight.data[(from + k) * m + j];
     }
   return out;
-}
-
-function transposed(x) {
-  const [n, m] = x.shape;
-  const out = array([m, n]);
-  return map(out, (_, i) => x.data[(i % n) * m + Math.floor(i / n)]);
 }
 
 /** erfc, by its series below 1.5 and its continued fraction above (Abramowitz and Stegun 7.1.6, 7.1.14). */
@@ -55,47 +49,37 @@ function erfc(x) {
   return 1 - scale * total;
 }
 
-const add = (a, b) => map(a, (v, i) => v + b.data[i % b.data.length]);
-const perRow = (f) => (a, b) => map(a, (v, i) => f(v, b.data[Math.floor((i * b.data.length) / a.data.length)]));
-
 const OPS = {
-  rows: (table, ids) => {
-    const out = array([...ids.shape, width(table)]);
-    ids.data.forEach((id, i) => out.data.set(rowOf(table, id), i * width(table)));
-    return out;
+  rows: (table, { shape, data: ids }) =>
+    array([...shape, width(table)], [...ids].flatMap((id) => [...rowOf(table, id)])),
+  first_rows: (table, { shape: [n] }) => array([n, width(table)], table.data.slice(0, n * width(table))),
+  transpose: (x) => {
+    const [n, m] = x.shape;
+    return map(array([m, n]), (_, i) => x.data[(i % n) * m + Math.floor(i / n)]);
   },
-  first_rows: (table, ids) =>
-    array([ids.data.length, width(table)], table.data.slice(0, ids.data.length * width(table))),
-  transpose: transposed,
-  add,
-  multiply: (a, b) => map(a, (v, i) => v * b.data[i % b.data.length]),
+  add: byEntry((a, b) => a + b),
+  multiply: byEntry((a, b) => a * b),
   subtract: perRow((a, b) => a - b),
   divide: perRow((a, b) => a / b),
   row_mean: (x) => reduce(x, (row) => sum(row) / row.length),
-  row_mean_square: (x) => reduce(x, meanSquare),
+  row_mean_square: (x) => reduce(x, (row) => sumOfSquares(row) / row.length),
   root_with_epsilon: (variance, epsilon) => map(variance, (v) => Math.sqrt(v + epsilon.data[0])),
   square_root: (x) => map(x, Math.sqrt),
-  linear: (x, weight, bias) => (bias ? add(matmul(x, weight), bias) : matmul(x, weight)),
+  linear: (x, weight, bias) => (bias ? OPS.add(matmul(x, weight), bias) : matmul(x, weight)),
   linear_part: (z, weight, head) => matmul(z, weight, head.data[0] * width(z)),
-  scores: (q, k) => matmul(q, transposed(k)),
+  scores: (q, k) => matmul(q, OPS.transpose(k)),
   causal_mask: (x) => map(x, (v, i) => (i % width(x) > Math.floor(i / width(x)) ? -Infinity : v)),
   exp: (x) => map(x, Math.exp),
   row_sum: (x) => reduce(x, sum),
-  softmax: (x) =>
-    byRow(x, (row) => {
-      const largest = row.reduce((a, b) => Math.max(a, b));
-      const e = row.map((v) => Math.exp(v - largest)); // at most 1
-      const total = sum(e);
-      return e.map((v) => v / total);
-    }),
+  softmax: (x) => {
+    const largest = reduce(x, (row) => Math.max(...row));
+    const e = OPS.exp(OPS.subtract(x, largest)); // at most 1
+    return OPS.divide(e, OPS.row_sum(e));
+  },
   concat: (...parts) => {
-    const out = array([...parts[0].shape.slice(0, -1), parts.reduce((n, part) => n + width(part), 0)]);
-    for (let i = 0, at = 0; at < out.data.length; i++)
-      for (const part of parts) {
-        out.data.set(rowOf(part, i), at);
-        at += width(part);
-      }
-    return out;
+    const row = (_, i) => parts.flatMap((part) => [...rowOf(part, i)]);
+    const rows = Array.from({ length: parts[0].data.length / width(parts[0]) }, row);
+    return array([...parts[0].shape.slice(0, -1), rows[0].length], rows.flat());
   },
   relu: (x) => map(x, (v) => Math.max(0, v)),
   gelu_tanh: (x) => map(x, (v) => v / (1 + Math.exp(-2 * Math.sqrt(2 / Math.PI) * (v + 0.044715 * v ** 3)))),
@@ -103,30 +87,26 @@ const OPS = {
   pick: (table, columns) => map(columns, (k, i) => table.data[i * width(table) + k]),
   neg_log: (x) => map(x, (v) => -Math.log(v)),
   log: (x) => map(x, Math.log),
-  total: (...numbers) => array([], [sum(numbers.map((x) => x.data[0]))]),
-  product: (...numbers) => array([], [numbers.reduce((all, x) => all * x.data[0], 1)]),
-  row_norm: (x) => reduce(x, (row) => Math.sqrt(sum(row.map((v) => v * v)))),
+  total: (...numbers) => numbers.reduce(OPS.add),
+  product: (...numbers) => numbers.reduce(OPS.multiply),
+  row_norm: (x) => OPS.square_root(reduce(x, sumOfSquares)),
   cosines: (dots, lengths) =>
     map(dots, (v, i) => v / (lengths.data[Math.floor(i / width(dots))] * lengths.data[i % width(dots)])),
   at_temperature: (z, temperature) => {
-    const best = mostLikelyFirst(z.data)[0];
+    const [best] = mostLikelyFirst(z.data);
     const by = temperature.data[0];
     return map(z, (v, k) => (by ? (v - z.data[best]) / by : k === best ? 0 : -Infinity));
   },
   cumulative: (p) => {
     const order = mostLikelyFirst(p.data);
-    const sums = running(p.data, order);
+    const sums = runningSums(p);
     return map(p, (_, k) => sums[order.indexOf(k)]);
   },
-  keep_top_k: (p, k) => array(p.shape, keepFirst(p.data, mostLikelyFirst(p.data), Math.trunc(k.data[0]))),
-  keep_top_p: (p, limit) => {
-    const order = mostLikelyFirst(p.data);
-    const before = running(p.data, order).slice(0, -1);
-    return array(p.shape, keepFirst(p.data, order, 1 + before.filter((v) => v < limit.data[0]).length));
-  },
+  keep_top_k: (p, k) => keepFirst(p, Math.trunc(k.data[0])),
+  keep_top_p: (p, limit) => keepFirst(p, 1 + runningSums(p).filter((v) => v < limit.data[0]).length),
   draw: (p, u) => {
     const order = mostLikelyFirst(p.data);
-    const place = running(p.data, order).filter((v) => v <= u.data[0]).length;
+    const place = runningSums(p).filter((v) => v <= u.data[0]).length;
     // Rounding may leave the last running sum just below 1: an entry with p = 0 is still never drawn.
     return array([], [order[Math.min(place, p.data.filter((v) => v !== 0).length - 1)]]);
   },

@@ -1,58 +1,40 @@
-// The one rule by which a number becomes text (web/printing.py), and exact fractions of big integers for it.
+// The one rule by which a number becomes text (web/printing.py).
 "use strict";
 
 const MINUS = "−";
-const TEN = (n) => 10n ** BigInt(n);
+const signed = (value, text) => (value < 0 && /[1-9]/.test(text) ? MINUS : "") + text;
+const readNumber = (text) => Number(text.replace(MINUS, "-").replace("∞", "Infinity"));
 
-/** A double as the exact fraction that it is: [numerator, denominator]. */
-function exact(value) {
-  let denominator = 1n;
-  while (!Number.isInteger(value)) {
-    value *= 2;
-    denominator *= 2n;
-  }
-  return [BigInt(value), denominator];
-}
+/** Whether a finite value is exactly a decimal of at most two places. */
+const isShort = (value) => Number(value.toFixed(2)) === value;
 
-/** The fraction that a text in decimals says; 1e-7 too. */
-function decimal(text) {
-  const [, sign, whole, tail = "", power = 0] = /^([-−]?)(\d*)\.?(\d*)(?:e([+-]?\d+))?$/.exec(text);
-  const places = tail.length - power;
-  const digits = BigInt(sign.replace(MINUS, "-") + whole + tail);
-  return places > 0 ? [digits, TEN(places)] : [digits * TEN(-places), 1n];
-}
-
-/** A fraction rounded half away from zero, as plain digits. Fewer than no places round to tens, hundreds and so on. */
-function rounded([numerator, denominator], places) {
-  const [up, down] = places < 0 ? [1n, TEN(-places)] : [TEN(places), 1n];
-  const magnitude = numerator < 0n ? -numerator : numerator;
-  const units = ((2n * magnitude * up) / (denominator * down) + 1n) / 2n;
-  const digits = (units * down).toString().padStart(places + 1, "0");
-  const text = places > 0 ? `${digits.slice(0, -places)}.${digits.slice(-places)}` : digits;
-  return (numerator < 0n && units ? MINUS : "") + text;
-}
-
-/** Whether the value is exactly a decimal of at most two places. */
-const isShort = (value) => Number.isFinite(value) && (Math.abs(value) >= 1e21 || Number(value.toFixed(2)) === value);
-
+// toFixed and toExponential round half away from zero, on the exact value.
 function shown(value) {
+  const size = Math.abs(value);
+  const sign = value < 0 ? MINUS : "";
   if (Number.isNaN(value)) return "undefined";
-  if (!Number.isFinite(value)) return value > 0 ? "∞" : `${MINUS}∞`;
-  const short = isShort(value);
-  // toFixed rounds half away from zero on the exact value, below 1e21.
-  const magnitude = Math.abs(value);
-  let text = magnitude < 1e21 ? magnitude.toFixed(short ? 2 : 3) : BigInt(magnitude).toString();
-  if (short) text = text.replace(/\.?0+$/, (zeros) => (text.includes(".") ? "" : zeros));
-  else if (!Number(text)) return value > 0 ? "<0.001" : `>${MINUS}0.001`;
-  return (value < 0 ? MINUS : "") + text;
+  if (size >= 1e21) return sign + (size < Infinity ? BigInt(size) : "∞");
+  if (isShort(value)) return sign + size.toFixed(2).replace(/\.?0+$/, "");
+  return size < 0.0005 ? `${sign ? ">" : "<"}${sign}0.001` : sign + size.toFixed(3);
 }
 
 /** The power of ten of the first digit, on the exact value: 1e-7 lies a hair below. */
 const exponent = (value) => Number(value.toExponential(50).split("e")[1]);
 
+/** Rounded, as plain digits. Fewer than no places round to tens, hundreds and so on. */
+function rounded(value, places) {
+  const size = Math.abs(value);
+  if (places >= 0) return signed(value, size.toFixed(places));
+  const unit = 10n ** BigInt(-places);
+  return signed(value, `${((BigInt(Math.trunc(size)) + unit / 2n) / unit) * unit}`);
+}
+
 /** With other places, for worked lines only: short values stay short, a tiny one keeps its first digits. */
 function withPlaces(value, places) {
-  if (!Number.isFinite(value) || (isShort(value) && places >= 0)) return shown(value);
-  const text = rounded(exact(value), places);
-  return /[1-9]/.test(text) ? text : rounded(exact(value), places - 3 - exponent(value));
+  if (!isFinite(value) || (isShort(value) && places >= 0)) return shown(value);
+  const text = rounded(value, places);
+  if (/[1-9]/.test(text)) return text;
+  const [digits, power] = Math.abs(value).toExponential(places - 3).split("e");
+  const first = `0.${"0".repeat(-power - 1)}${digits.replace(".", "")}`;
+  return signed(value, first.padEnd(places - 1 - exponent(value), "0"));
 }

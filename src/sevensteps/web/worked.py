@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal, Overflow
+from decimal import Context, Decimal, Overflow
 from functools import cache
 from math import inf, isfinite
 
@@ -12,6 +12,8 @@ from sevensteps.web.printing import is_short, read, rounded, shown, with_places
 
 #: Three to six places are the rule. The rest is for toys with huge or tiny weights, so that they close too.
 OPERAND_PLACES = (3, 4, 5, 6, 8, 10, 12, 15, 30)
+#: A calculator's digits: a tie that only binary misses, in the 17th digit, is a tie.
+CALCULATOR = Context(prec=15)
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ def closing_places(worked: Worked) -> Places | None:
 
 def _calculated(expression: Expression, places: int) -> Decimal:
     try:
-        return evaluate(expression, lambda number: read(with_places(number.value, places)))
+        return CALCULATOR.plus(evaluate(expression, lambda number: read(with_places(number.value, places))))
     except Overflow:
         return Decimal("NaN")
 
