@@ -19,34 +19,41 @@ function sourcesOf(ref) {
   return row && !(name in trace.patch) ? sources.add(sameRun(ref, [inputs[1], ...row])) : sources;
 }
 
-/** The refs that are made from one, of values that have a symbol; and whether there may be more. */
+/** The refs that are made from one, a few of each value that has a symbol; and whether there may be more. */
 function usersOf(ref) {
   const { trace, name, index } = live.find(ref);
   const users = [];
+  let more = "";
   let work = 4000;
   for (const { name: made, symbol, inputs, via } of Object.values(trace.steps)) {
     const from = [...inputs, ...via, trace.patch[made]];
     if (!symbol || !trace.values[made] || !from.some((input) => `${input}.`.startsWith(`${name}.`))) continue;
     const { shape, data } = trace.values[made];
     const width = shape.at(-1);
-    for (let i = data.length; i--; ) {
+    const found = [];
+    for (let i = data.length; i-- && found.length <= 5; ) {
       const place = [Math.floor(i / width), i % width].slice(2 - shape.length);
       // An entry of a table shares an index with all that it is made from.
       if (shape[1] && index.length && !place.some((n) => index.includes(n))) continue;
       const user = sameRun(ref, [made, ...place]);
       const sources = sourcesOf(user);
-      if (sources.has(ref)) users.push(user);
+      if (sources.has(ref)) found.unshift(user);
       work -= sources.size;
-      if (work < 0 || users.length > 24) return [users.slice(0, 24), "and more"];
+      if (work < 0) break;
     }
+    if (work < 0 || found.length > 5) more = "and more";
+    users.push(...found.slice(-5));
+    if (work < 0) break;
   }
-  return [users];
+  return [users, more];
 }
 
-/** The best place on the page: where a number is worked, in a table, anywhere; else its row, else the top. */
+/** The best place on the page: where a number is worked, in a table, anywhere; else its row, value, or head's like. */
 function placeOf(ref) {
   const at = `[data-ref="${ref}"]`;
-  const places = [`[data-worked="${ref}"] ${at}`, `td ${at}`, at, `[data-ref^="${ref.replace(/\d+$/, "")}"]`, "h1"];
+  const { name } = live.find(ref);
+  const alike = [ref.replace(/\d+$/, ""), `${name}.`, name.replace(/\d+$/, "")].map((start) => `[data-ref^="${start}"]`);
+  const places = [`[data-worked="${ref}"] ${at}`, `td ${at}`, at, ...alike, "h1"];
   const seen = (place) => document.querySelector(`main ${place}:not(details:not([open]) *)`);
   return places.map(seen).find(Boolean);
 }
@@ -66,11 +73,14 @@ function ask(ref, mark) {
   askTrail.push(ref);
   const about = { "data-edit": ref, "aria-labelledby": "asked", value: current(ref), autocomplete: "off" };
   const field = isEditable(ref) ? make("input", about) : "";
+  const nudger = (key, sign) => (field ? make("button", { "data-key": key, "aria-label": `${sign}0.1` }, sign) : "");
   askNote.replaceChildren(
     askLine("←", askTrail.slice(0, -1)),
     make("h2", { id: "asked" }, ...labelNodes(live, ref), " ", make("small", {}, stepOf(ref).title)),
     make("button", { class: "shut", "aria-label": "Close" }, "×"),
+    nudger("ArrowDown", MINUS),
     field,
+    nudger("ArrowUp", "+"),
     make("span", { class: "fault", role: "status", "data-fault": ref }),
     make("div"),
   );
@@ -88,7 +98,7 @@ function askLine(lead, refs, end = "") {
     const isAlike = refs.some((other) => stepOf(other).symbol === symbol && stepOf(other).name !== name);
     return make("button", { "data-ref": ref, title }, ...labelNodes(live, ref), isAlike ? ` ${title}` : "");
   };
-  return refs.length ? make("p", { class: "refs" }, lead, ...refs.map(button), end) : "";
+  return refs.length || end ? make("p", { class: "refs" }, lead, ...refs.map(button), end) : "";
 }
 
 /** What follows the toy: how the number is made, what it was, what uses it, where it is worked. */
@@ -149,7 +159,9 @@ function setStops(within = document) {
 
 document.addEventListener("click", ({ target }) => {
   const mark = target.closest("[data-ref]");
+  const { key } = target.dataset;
   if (mark) ask(mark.dataset.ref, mark);
+  else if (key) askNote.querySelector("input").dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
   else if (!askNote.contains(target) || target.matches(".shut")) askNote.close();
 });
 

@@ -164,6 +164,8 @@ const numberNode = (ref, value, places) =>
   make("data", { class: "num", value, "data-ref": ref, "data-places": places }, printed(value, places));
 
 /** W1, WQ2, d_head as a letter with its index, e^z with z raised. */
+/** What a value is called: its symbol, or its title where it has none. */
+const calledNodes = ({ symbol, title, name }) => (symbol ? symbolNodes(symbol) : [structure(title || name)]);
 function symbolNodes(text) {
   const [base, power] = text.split(/\^(.*)/);
   if (power) return [make("var", {}, base), make("sup", {}, ...symbolNodes(power))];
@@ -173,11 +175,11 @@ function symbolNodes(text) {
 
 function labelNodes(runs, ref) {
   const { trace, name, index } = runs.find(ref);
-  const { symbol, axes } = trace.steps[name];
-  const item = (i, k) => (axes[k] === "token" ? tokenNode(trace.vocabulary[i]) : structure(`${i + 1}`));
+  const step = trace.steps[name];
+  const item = (i, k) => (step.axes[k] === "token" ? tokenNode(trace.vocabulary[i]) : structure(`${i + 1}`));
   const place = index.flatMap((i, k) => [k ? ", " : "[", item(i, k)]);
   return [
-    ...symbolNodes(symbol || name),
+    ...calledNodes(step),
     place[0] ? make("span", { class: "place" }, ...place, "]") : "",
     ...(trace.run === "main" ? [] : [" (", structure(trace.run.replaceAll("_", " ")), ")"]),
   ];
@@ -185,8 +187,7 @@ function labelNodes(runs, ref) {
 
 function sentenceNodes(runs, ref) {
   const { wording, operands } = explain(runs, ref);
-  const called = ({ step: { symbol, title } }) => (symbol ? symbolNodes(symbol) : structure(title));
-  return wording.split(/\{(\d)\}/).flatMap((text, k) => (k % 2 ? called(operands[text]) : text));
+  return wording.split(/\{(\d)\}/).flatMap((text, k) => (k % 2 ? calledNodes(operands[text].step) : text));
 }
 
 /** From left to right. Inside a product (tight) any sum is in brackets; inside a sum (not tight) a negative number. */

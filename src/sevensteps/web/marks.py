@@ -8,7 +8,7 @@ from html import escape
 import numpy as np
 
 from sevensteps.engine.ops import most_likely_first
-from sevensteps.engine.steps import Trace
+from sevensteps.engine.steps import Step, Trace
 from sevensteps.explain import explain
 from sevensteps.expression import Number
 from sevensteps.refs import Runs, run_of
@@ -95,8 +95,7 @@ class Marks:
     def sentence(self, ref: str) -> str:
         """What is done to get a number, in words."""
         worked = explain(*self.runs.find(ref))
-        operands = (symbol(step.symbol) if step.symbol else structure(step.title) for step in worked.operands)
-        return worked.wording.format(*operands)
+        return worked.wording.format(*map(called, worked.operands))
 
     def label(self, ref: str) -> str:
         """A number's symbol with its place as readers count it, and its run where that is not the main one: y[5, 1]."""
@@ -104,7 +103,12 @@ class Marks:
         step = trace.steps[name]
         places = ", ".join(place(trace, axis, i) for axis, i in zip(step.axes, index, strict=False))
         run = f" ({structure(trace.run.replace('_', ' '))})" if trace.run != "main" else ""
-        return symbol(step.symbol or name) + (f'<span class="place">[{places}]</span>' if places else "") + run
+        return called(step) + (f'<span class="place">[{places}]</span>' if places else "") + run
+
+
+def called(step: Step) -> str:
+    """What a value is called: its symbol, or its title where it has none."""
+    return symbol(step.symbol) if step.symbol else structure(step.title or step.name)
 
 
 def place(trace: Trace, axis: str, index: int) -> str:
