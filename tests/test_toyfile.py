@@ -57,7 +57,7 @@ TOP = "text, next, vocabulary, layer_norm_eps, activation, tied, weights"
 PATCHABLE = "the name of a weight or of a computed value"
 #: name of the case -> (change of the shipped data, key, found, expected)
 CASES: dict[str, tuple[Callable[[dict], None], str, str, str]] = {
-    "unknown key": (part("txet", to="the"), "txet", "an unknown key", f"one of {TOP}, runs"),
+    "unknown key": (part("txet", to="the"), "txet", "an unknown key", f"one of {TOP}, patch, runs"),
     "missing key": (without("activation"), "activation", "nothing", "this key"),
     "missing weights": (without("weights"), "weights", "nothing", "this key"),
     "missing matrix": (without("weights", "W_in"), "weights.W_in", "nothing", "this key"),
