@@ -371,7 +371,7 @@ def test_any_weight_may_be_huge_and_all_may_be_nothing(page: Page, site: Path, n
 
 def test_a_notice_says_when_numbers_are_no_longer_finite(output: Page) -> None:
     output.evaluate("change({ set: { 'W_U.0.0': 1e308, 'W_U.1.0': 1e308, 'W_U.2.0': 1e308 } })")
-    assert notice(output) == "Beyond the numbers of a computer: ∞ or undefined."
+    assert notice(output) == "Some numbers cannot be calculated now: ∞ or undefined."
     output.click("[data-do=undo]")
     assert notice(output) == ""
 

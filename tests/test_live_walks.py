@@ -52,7 +52,7 @@ class Keyboard:
 
     def choose_number(self, number: Locator) -> None:
         """Tab into the group of a number, then move with the arrows."""
-        group = """number => number.closest("table, figure, details, [role=dialog]")"""
+        group = """number => number.closest("table, figure, details, dialog")"""
         stop = f"""number => [...({group})(number).querySelectorAll("[data-ref]")].find(one => one.tabIndex === 0)"""
         self.tab_to(number.evaluate_handle(stop).as_element())
         self.press("Home")

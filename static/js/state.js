@@ -35,6 +35,11 @@ function textFault(text) {
   return length && length <= POSITIONS ? "" : `${length} tokens: a text has 1 to ${POSITIONS}`;
 }
 
+function isOutOfRange(key, value) {
+  const { min, max, step } = document.querySelector(`[data-edit="${key}"][min]`) || {};
+  return min && (value < min || (max && value > max) || (step === "1" && !Number.isSafeInteger(value)));
+}
+
 /** A part of an address into a state. Says why not, or nothing. */
 function take(state, [key, value]) {
   const { off, play } = state;
@@ -48,6 +53,7 @@ function take(state, [key, value]) {
   else if (key === "off" && data.switches.includes(value))
     state.off = off.includes(value) ? off.filter((run) => run !== value) : [...off, value];
   else if (!isEditable(key) || !Number.isFinite(typed(value))) return "not a number";
+  else if (isOutOfRange(key, typed(value))) return "out of range";
   else if (typed(value) === valueAt(GIVEN, split(GIVEN, key))) delete state.set[key];
   else state.set[key] = typed(value);
   return "";
@@ -76,8 +82,8 @@ function show(hash, undoable = true) {
     document.dispatchEvent(new Event("toy"));
     writeHash();
     const isBeyond = (v) => v === Infinity || Number.isNaN(v); // A mask is −∞.
-    const beyond = Object.values(live.trace("main").values).some((x) => x.data.some(isBeyond));
-    say(beyond ? "Beyond the numbers of a computer: ∞ or undefined." : "");
+    const values = Object.values(live.traces).flatMap((trace) => Object.values(trace.values));
+    say(values.some((x) => x.data.some(isBeyond)) ? "Some numbers cannot be calculated now: ∞ or undefined." : "");
   }
   refresh();
   return left;
@@ -95,12 +101,13 @@ const stateHash = (extra) => [extra, toyHash].filter(Boolean).join("&").replace(
 const address = (extra) => location.href.split("#")[0] + stateHash(extra);
 
 // A browser slows a page down that rewrites its address too often.
-let waiting;
+let [waiting, written] = [0, -300];
 function writeHash() {
-  waiting ??= setTimeout(() => {
-    waiting = null;
+  clearTimeout(waiting);
+  waiting = setTimeout(() => {
+    written = performance.now();
     history.replaceState(null, "", address(byId(location.hash.slice(1).split("&")[0])?.id));
-  }, 300);
+  }, written + 300 - performance.now());
 }
 
 function arrive() {
@@ -135,6 +142,8 @@ function refresh() {
   });
   const able = { undo: place, redo: states.length - 1 - place, reset: toyHash };
   for (const what in able) each(`[data-do=${what}]`, (button) => (button.disabled = !able[what]));
+  const { length } = toyHash.split("&");
+  byId("count").textContent = toyHash && `${length} change${length > 1 ? "s" : ""}`;
   byId("bar").hidden = !Object.values(able).some(Boolean);
 }
 
@@ -189,10 +198,8 @@ document.addEventListener("change", () => (gesture = null));
 document.addEventListener("input", ({ target }) => {
   const { edit, switch: run } = target.dataset;
   if (!edit && !run) return;
-  const { rangeUnderflow, rangeOverflow } = target.validity;
   const state = structuredClone(live.state);
-  const isOut = rangeUnderflow || rangeOverflow;
-  const fault = isOut ? "out of range" : take(state, run ? ["off", run] : [edit, target.value]);
+  const fault = take(state, run ? ["off", run] : [edit, target.value]);
   if (fault) return tellFault(edit, fault);
   show(hashOf(state), gesture !== target);
   gesture = target;
