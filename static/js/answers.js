@@ -14,7 +14,7 @@ function slipAt(ref, isAnswer) {
   const { trace, name, index } = live.find(ref);
   const carriedOut = (form) =>
     Array.isArray(form) ? OPS[form[0]](...form.slice(1).map(carriedOut)) : trace.values[form] || array([], [form]);
-  const entry = (x, at = index) => x.data[offset(x.shape, at)];
+  const entry = (x, at = index) => x.data[offset(x.shape, at)] ?? NaN; // The first and the last row have one beside them.
   const slips = { sign: ["multiply", name, -1], ...JSON.parse(replies.dataset.slips)[name] };
   const [row, ...rest] = index;
   const isBeside = [row - 1, row + 1].some((other) => isAnswer(entry(trace.values[name], [other, ...rest])));
