@@ -1,4 +1,4 @@
-"""Two walks through all seven pages, one by keyboard alone and one by touch alone: ask, edit, break, answer, generate."""
+"""Two walks through all seven pages, by keyboard alone and by touch alone: ask, edit, break, answer, generate."""
 
 import re
 from collections.abc import Callable

@@ -45,7 +45,9 @@ document.addEventListener("submit", (event) => {
   const { elements, parentElement: box } = event.target;
   const [key, slip] = judge(box, elements.typed.value);
   const said = [replyTo(key), slip].filter(Boolean).map((node) => make("p", {}, ...node.cloneNode(true).childNodes));
-  box.querySelector("output").replaceChildren(...said);
+  const output = box.querySelector("output");
+  output.replaceChildren(...said);
+  output.className = key;
   if (key === "miss") box.querySelector(".hint").open = true;
   if (key === "right") box.classList.add("done");
   record();

@@ -1,7 +1,7 @@
 """Print how fast the live site is in a browser: ready from a file, an edit shown, a number asked.
 
-Run as `python tests/bench/live.py [--large]`. It prints figures beside their targets and judges nothing. `--large` adds a
-toy of 64 positions, d = 64, 8 heads and 500 tokens, whose site takes minutes to build.
+Run as `python tests/bench/live.py [--large]`. It prints figures beside their targets and judges nothing. `--large`
+adds a toy of 64 positions, d = 64, 8 heads and 500 tokens, whose site takes minutes to build.
 """
 
 import statistics
@@ -67,7 +67,8 @@ def main() -> None:
             subprocess.run(build, check=True, capture_output=True)
             print(f"\n{name:22}{'ready ms':>10}{'edit ms':>10}{'slowest':>10}{'ask ms':>10}{'slowest':>10}")
             for slug, ref in EDITS.items():
-                print(f"{slug:22}" + "".join(f"{figure:10.1f}" for figure in measured(browser.new_page(), site, slug, ref)))
+                figures = measured(browser.new_page(), site, slug, ref)
+                print(f"{slug:22}" + "".join(f"{figure:10.1f}" for figure in figures))
             print(f"{'target':22}{READY_MS:10}{EDIT_MS[name]:10}{'':10}{ASK_MS:10}")
         browser.close()
 
