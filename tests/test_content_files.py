@@ -65,6 +65,10 @@ ONE_FAULT = {
     "facts, quoted says another number": (
         "facts.toml", "", '[a]\nvalue = 3\nquoted = "4"\nsource = "x"', "a: found quoted = '4', expected the digits"
     ),
+    "derived, a title with ~": (
+        "derived.toml", "", '[constants.a]\nvalue = 1\ntitle = "x ~ y"',
+        "constants.a.title: found 'x ~ y', expected a text without ~",
+    ),
     "site, no title": ("site.toml", "title = ", "titles = ", "title: found nothing, expected a text, not empty"),
     "site, names no list": ("site.toml", "names = [", 'names = "x" #', "names: found 'x', expected a list of texts"),
     "names, an entry no table": ("names.toml", "", "W_E = 3", "W_E: found 3, expected a table"),

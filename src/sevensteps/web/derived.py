@@ -37,14 +37,15 @@ from sevensteps.web.schema import faults_of
 
 FILE = {"tokens": "a list of texts", "scenes": "tables", "constants": "tables", "derived": "tables"}
 SCENE = {"tokens": "a list of texts"}
-CONSTANT = {
-    "value": "a finite number, or lists of them", "run": "a text", "symbol": "a text", "title": "a text",
-    "page": "a whole number", "axes": "a list of texts",
-}  # fmt: skip
-DERIVED = {
-    "op": "a text", "inputs": "a list of texts", "run": "a text", "symbol": "a text", "title": "a text",
-    "page": "a whole number", "axes": "a list of texts",
-}  # fmt: skip
+# A page's JSON writes a step as one line, its fields apart by ~.
+CALLED = {
+    "symbol": "a text without ~",
+    "title": "a text without ~",
+    "page": "a whole number",
+    "axes": "a list of texts",
+}
+CONSTANT = CALLED | {"value": "a finite number, or lists of them", "run": "a text"}
+DERIVED = CALLED | {"op": "a text", "inputs": "a list of texts", "run": "a text"}
 
 
 def add_derived(traces: Mapping[str, Trace], path: Path, shown: str = "content/derived.toml") -> Runs:

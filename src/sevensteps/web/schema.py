@@ -24,6 +24,7 @@ def is_array(value: object) -> bool:
 KINDS: dict[str, Callable[[Any], bool]] = {
     "a text, not empty": lambda value: isinstance(value, str) and value != "",
     "a text": lambda value: isinstance(value, str),
+    "a text without ~": lambda value: isinstance(value, str) and "~" not in value,
     "a list of texts": lambda value: isinstance(value, list) and all(isinstance(item, str) for item in value),
     "a finite number": is_number,
     "a finite number, or lists of them": is_array,
