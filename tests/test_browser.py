@@ -32,17 +32,20 @@ WIDE_THINGS = """[...document.querySelectorAll("main table, main math")]
   })"""
 
 
+TEXT = """main => {
+  const copy = main.cloneNode(true);
+  copy.querySelectorAll("select").forEach(list => list.remove());
+  return copy.textContent;
+}"""
+
+
 def visit(page: Page, site: Path, name: str) -> None:
     page.goto((site / name).as_uri())
 
 
 def words(page: Page) -> list[str]:
     """The words of the main text, those in closed answers too. The lists of live controls are no text."""
-    lists = "main => [...main.querySelectorAll('.live select')].map(list => list.textContent)"
-    text = page.locator("main").text_content()
-    for options in filter(None, page.locator("main").evaluate(lists)):
-        text = text.replace(options, "", 1)
-    return text.split()
+    return page.locator("main").evaluate(TEXT).split()
 
 
 def test_the_pages_tested_here_are_all_pages_of_the_site(site: Path) -> None:

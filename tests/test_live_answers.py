@@ -249,8 +249,8 @@ IN_BOXES = {
     "softmax over the column": ("4-mask-and-heads", 1, softmax(MASKED, 0)[2, 2], "along the row"),
     "mask forgotten": ("4-mask-and-heads", 1, softmax(SCORES, 1)[2, 2], "The mask comes first"),
     "e^x left out of a softmax": ("4-mask-and-heads", 1, ROW[2] / ROW.sum(), "Raise e"),
-    "positions from 0, in P": ("2-embeddings", 3, V["W_E"][2, 0] + V["W_pos"][2, 0], "Positions count from 1"),
-    "positions from 0, in x": ("2-embeddings", 3, V["resid_pre"][2, 0], "Positions count from 1"),
+    "positions from 0, in P": ("2-embeddings", 3, V["W_E"][2, 0] + V["W_pos"][2, 0], "Positions count from"),
+    "positions from 0, in x": ("2-embeddings", 3, V["resid_pre"][2, 0], "Positions count from"),
     "post-norm": (
         "5-block", 4,
         (NO_ATTENTION["resid_post"][4, 3] - NO_ATTENTION["resid_post"][4].mean()) / NO_ATTENTION["resid_post"][4].std(),

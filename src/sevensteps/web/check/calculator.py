@@ -1,4 +1,4 @@
-"""A reader's calculator with fifty digits: arithmetic on printed numbers."""
+"""A reader's calculator: arithmetic on printed numbers with fifty digits, of which it shows fifteen."""
 
 from collections.abc import Callable
 from decimal import Context, Decimal, localcontext
@@ -8,13 +8,14 @@ from sevensteps.web.check.printed import said
 
 #: Nothing is trapped: what has no value becomes NaN or an infinity.
 CONTEXT = Context(prec=50, Emax=10**6, Emin=-(10**6), traps=[])
+SHOWN = Context(prec=15, Emax=10**6, Emin=-(10**6), traps=[])
 PI = "3.14159265358979323846264338327950288419716939937511"
 
 
 def calculate(arithmetic: Arithmetic) -> Decimal:
     """What a calculator gives when every number is entered as it is printed."""
     with localcontext(CONTEXT):
-        return _calculate(arithmetic)
+        return SHOWN.plus(_calculate(arithmetic))
 
 
 def _calculate(arithmetic: Arithmetic) -> Decimal:
