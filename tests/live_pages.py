@@ -28,6 +28,7 @@ def open_page(page: Page, site: Path, name: str, fragment: str = "") -> None:
 
 
 def state(page: Page) -> dict[str, Any]:
+    page.wait_for_load_state()  # A page that was just opened takes its address in when it is loaded.
     return page.evaluate("live.state")
 
 

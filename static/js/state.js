@@ -101,17 +101,20 @@ const stateHash = (extra) => [extra, toyHash].filter(Boolean).join("&").replace(
 const address = (extra) => location.href.split("#")[0] + stateHash(extra);
 
 // A browser slows a page down that rewrites its address too often.
-let [waiting, written] = [0, -300];
+let [waiting, written, arrived] = [0, -300, ""];
 function writeHash() {
   clearTimeout(waiting);
   waiting = setTimeout(() => {
+    if (location.hash !== arrived) return; // Another address has come, and will be read in a moment.
     written = performance.now();
     history.replaceState(null, "", address(byId(location.hash.slice(1).split("&")[0])?.id));
+    arrived = location.hash;
   }, written + 300 - performance.now());
 }
 
 function arrive() {
-  const hash = location.hash.slice(1);
+  arrived = location.hash;
+  const hash = arrived.slice(1);
   const left = show(byId(hash) ? toyHash : hash).filter((one) => {
     const ref = one.startsWith("at=") && explain(live, one.slice(3))?.ref;
     if (ref) ask(ref);
