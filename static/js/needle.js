@@ -9,29 +9,29 @@ const polar = (x, y) => [Math.atan2(y, x), Math.hypot(x, y)];
 const needle = () => polar(...live.at("needle/needle").data);
 
 function turn([angle, length], undoable) {
-  const at = (f) => Number((f(angle) * Math.max(0, Math.min(2, length))).toFixed(2));
-  change({ set: { "needle.0": at(Math.cos), "needle.1": at(Math.sin) } }, undoable);
+	const at = (f) => Number((f(angle) * Math.max(0, Math.min(2, length))).toFixed(2));
+	change({ set: { "needle.0": at(Math.cos), "needle.1": at(Math.sin) } }, undoable);
 }
 const tellAngle = () => tip.setAttribute("aria-valuenow", Math.round((needle()[0] / Math.PI) * 180));
 
 if (tip) {
-  let fresh;
-  tip.onpointerdown = ({ pointerId }) => {
-    tip.setPointerCapture(pointerId);
-    fresh = true;
-  };
-  tip.onpointermove = ({ pointerId, clientX, clientY }) => {
-    if (!tip.hasPointerCapture(pointerId)) return;
-    const { x, y } = new DOMPoint(clientX, clientY).matrixTransform(tip.ownerSVGElement.getScreenCTM().inverse());
-    turn(polar(x / 80, -y / 80), fresh); // a whole drag is undone at once
-    fresh = false;
-  };
-  tip.onkeydown = (event) => {
-    const by = TURNS[event.key];
-    if (!by) return;
-    event.preventDefault();
-    turn(needle().map((v, i) => v + by[i]));
-  };
-  document.addEventListener("toy", tellAngle);
-  tellAngle();
+	let fresh;
+	tip.onpointerdown = ({ pointerId }) => {
+		tip.setPointerCapture(pointerId);
+		fresh = true;
+	};
+	tip.onpointermove = ({ pointerId, clientX, clientY }) => {
+		if (!tip.hasPointerCapture(pointerId)) return;
+		const { x, y } = new DOMPoint(clientX, clientY).matrixTransform(tip.ownerSVGElement.getScreenCTM().inverse());
+		turn(polar(x / 80, -y / 80), fresh); // a whole drag is undone at once
+		fresh = false;
+	};
+	tip.onkeydown = (event) => {
+		const by = TURNS[event.key];
+		if (!by) return;
+		event.preventDefault();
+		turn(needle().map((v, i) => v + by[i]));
+	};
+	document.addEventListener("toy", tellAngle);
+	tellAngle();
 }

@@ -9,277 +9,277 @@ const textTokens = () => live.trace("main").tokens;
 
 /** A built ref now: the last position follows the text, and the spots around it (axis, at()) count. */
 function seek(ref, spots = [], runs = live) {
-  const { trace, name, index } = shipped.find(ref) || {};
-  if (!trace) return ref;
-  const { axes } = trace.steps[name];
-  const last = lengthIn(shipped, trace.run) - 1;
-  const more = lengthIn(runs, trace.run) - 1 - last;
-  const items = index.map((i, k) => (ofText(axes[k]) && i >= last ? i + more : i));
-  for (const { axis, at } of spots) {
-    const k = axes.includes(axis) || !ofText(axis) ? axes.indexOf(axis) : axes.findIndex(ofText);
-    if (k in items) items[k] = at();
-  }
-  return (trace.run === "main" ? "" : `${trace.run}/`) + [name, ...items].join(".");
+	const { trace, name, index } = shipped.find(ref) || {};
+	if (!trace) return ref;
+	const { axes } = trace.steps[name];
+	const last = lengthIn(shipped, trace.run) - 1;
+	const more = lengthIn(runs, trace.run) - 1 - last;
+	const items = index.map((i, k) => (ofText(axes[k]) && i >= last ? i + more : i));
+	for (const { axis, at } of spots) {
+		const k = axes.includes(axis) || !ofText(axis) ? axes.indexOf(axis) : axes.findIndex(ofText);
+		if (k in items) items[k] = at();
+	}
+	return (trace.run === "main" ? "" : `${trace.run}/`) + [name, ...items].join(".");
 }
 const follow = (ref) => seek(ref);
 
 /** The ids that `id REF`, `top REF`, `second REF` name; `last` is the last place. */
 function idsNamed(mark, spots, runs = live) {
-  const [kind, ref] = mark.split(" ");
-  if (kind === "last") return [lengthIn(runs) - 1];
-  const value = runs.at(seek(ref, spots, runs));
-  if (kind === "id") return value?.data ? [...value.data] : [value];
-  return value ? [mostLikelyFirst(value.data)[kind === "top" ? 0 : 1]] : [];
+	const [kind, ref] = mark.split(" ");
+	if (kind === "last") return [lengthIn(runs) - 1];
+	const value = runs.at(seek(ref, spots, runs));
+	if (kind === "id") return value?.data ? [...value.data] : [value];
+	return value ? [mostLikelyFirst(value.data)[kind === "top" ? 0 : 1]] : [];
 }
 
 /** Where a built ref is now: fixed for a text of this length, or looked up at each change. */
 function watched(ref, spots, entry) {
-  const fixed = !entry && !spots.some((spot) => spot.ranked) && seek(ref, spots);
-  return () => fixed || seek(ref, spots).replace(entry ? /\d+$/ : "", entry ? idsNamed(entry, spots)[0] : "");
+	const fixed = !entry && !spots.some((spot) => spot.ranked) && seek(ref, spots);
+	return () => fixed || seek(ref, spots).replace(entry ? /\d+$/ : "", entry ? idsNamed(entry, spots)[0] : "");
 }
 
 /** The elements around that stand for a position of the text, or for an entry of a row by its rank. */
 const spotsOf = (element) =>
-  element === pageMain ? [] : [...spotsOf(element.parentNode), ...(element.spot ? [element.spot] : [])];
+	element === pageMain ? [] : [...spotsOf(element.parentNode), ...(element.spot ? [element.spot] : [])];
 
 const put = (element, name, value) => element.getAttribute(name) === value || element.setAttribute(name, value);
 function write(element, text, was = text) {
-  if (element.textContent !== text) element.textContent = text;
-  if (text === was && element.dataset.was === undefined) return;
-  element.classList.toggle("changed", text !== was);
-  if (text === was) delete element.dataset.was;
-  else element.dataset.was = was;
+	if (element.textContent !== text) element.textContent = text;
+	if (text === was && element.dataset.was === undefined) return;
+	element.classList.toggle("changed", text !== was);
+	if (text === was) delete element.dataset.was;
+	else element.dataset.was = was;
 }
 function fill(element, nodes) {
-  const text = nodes.map((node) => node.textContent ?? node).join("");
-  if (element.textContent.trim() !== text) element.replaceChildren(...nodes);
+	const text = nodes.map((node) => node.textContent ?? node).join("");
+	if (element.textContent.trim() !== text) element.replaceChildren(...nodes);
 }
 
 /** As many of these elements as needed. They come and go in front: what is special about the last one stays. */
 function resized(children, length) {
-  while (children.length > length) children.shift().remove();
-  for (; children.length < length; children.unshift(children[0].previousSibling))
-    children[0].before(children[0].cloneNode(true));
-  return children;
+	while (children.length > length) children.shift().remove();
+	for (; children.length < length; children.unshift(children[0].previousSibling))
+		children[0].before(children[0].cloneNode(true));
+	return children;
 }
 
 const headingsIn = (element) => [...(element?.querySelectorAll("[data-structure], code:not([data-token])") || [])];
 /** An element for a position: what it counts, and its heading where it has one. */
 function stand(element, axis, position) {
-  element.spot = { axis, at: () => position };
-  for (const part of headingsIn(element.matches("th") ? element : element.querySelector(":scope > th")))
-    write(part, part.localName === "code" ? textTokens()[position] : `${position + 1}`);
+	element.spot = { axis, at: () => position };
+	for (const part of headingsIn(element.matches("th") ? element : element.querySelector(":scope > th")))
+		write(part, part.localName === "code" ? textTokens()[position] : `${position + 1}`);
 }
 
 function fitBox(box) {
-  const { each, from, to } = box.dataset;
-  const [axis, run = "main"] = each.split(" ");
-  const first = from ? lengthIn(live) - 1 : 0;
-  const ends = { last: () => lengthIn(live) - 1, "": () => spotsOf(box).at(-1).at() + 1 };
-  const length = (ends[to]?.() ?? live.trace(run).tokens.length) - first;
-  if (box.style.length) box.style.setProperty("--t", length);
-  resized([...box.children], length).forEach((child, i) => {
-    stand(child, axis, first + i);
-    if (child.style.length) child.style.setProperty("--i", i);
-    for (const part of child.querySelectorAll("[data-index]")) write(part, `${i + 1}`);
-  });
+	const { each, from, to } = box.dataset;
+	const [axis, run = "main"] = each.split(" ");
+	const first = from ? lengthIn(live) - 1 : 0;
+	const ends = { last: () => lengthIn(live) - 1, "": () => spotsOf(box).at(-1).at() + 1 };
+	const length = (ends[to]?.() ?? live.trace(run).tokens.length) - first;
+	if (box.style.length) box.style.setProperty("--t", length);
+	resized([...box.children], length).forEach((child, i) => {
+		stand(child, axis, first + i);
+		if (child.style.length) child.style.setProperty("--i", i);
+		for (const part of child.querySelectorAll("[data-index]")) write(part, `${i + 1}`);
+	});
 }
 
 function fitTable(table) {
-  const { rows, columns, some } = table.dataset;
-  const length = lengthIn(live);
-  const lines = [...table.tBodies[0].rows];
-  if (ofText(rows) && some === undefined) {
-    const marks = lines.map((line) => line.matches(".marked"));
-    const last = marks.pop();
-    resized(lines, length).forEach((line, i) => {
-      stand(line, rows, i);
-      line.classList.toggle("marked", marks[i] || (last && i === length - 1));
-    });
-  } else if (ofText(rows))
-    for (const line of lines) {
-      const { trace, name, index } = live.find(follow(line.querySelector("[data-ref]").dataset.ref)) || {};
-      if (trace) stand(line, rows, index[trace.steps[name].axes.indexOf(rows)]);
-    }
-  if (ofText(columns))
-    for (const { cells } of table.rows)
-      resized([...cells].slice(1), length).forEach((cell, i) => stand(cell, columns, i));
+	const { rows, columns, some } = table.dataset;
+	const length = lengthIn(live);
+	const lines = [...table.tBodies[0].rows];
+	if (ofText(rows) && some === undefined) {
+		const marks = lines.map((line) => line.matches(".marked"));
+		const last = marks.pop();
+		resized(lines, length).forEach((line, i) => {
+			stand(line, rows, i);
+			line.classList.toggle("marked", marks[i] || (last && i === length - 1));
+		});
+	} else if (ofText(rows))
+		for (const line of lines) {
+			const { trace, name, index } = live.find(follow(line.querySelector("[data-ref]").dataset.ref)) || {};
+			if (trace) stand(line, rows, index[trace.steps[name].axes.indexOf(rows)]);
+		}
+	if (ofText(columns))
+		for (const { cells } of table.rows)
+			resized([...cells].slice(1), length).forEach((cell, i) => stand(cell, columns, i));
 }
 
 // What is done at each change: at once, and a moment later. `own` is the data of the mark as built.
 const AT_ONCE = {
-  /** Children in the order of a row, largest first: each stands for an entry. */
-  "[data-order]"(box, own, spots) {
-    const { trace, name } = shipped.find(own.order);
-    const axis = trace.steps[name].axes.at(-1);
-    const children = [...box.children];
-    children.forEach((child, k) => (child.spot = { axis, at: () => box.ranks[k], ranked: true }));
-    return () => {
-      // The reader may choose another row (play.js).
-      box.ranks = mostLikelyFirst(live.at(seek(box.dataset.order, spots))?.data || []);
-      children.forEach((child, k) => {
-        const text = axis === "token" ? trace.vocabulary[box.ranks[k]] : `${box.ranks[k] + 1}`;
-        for (const part of headingsIn(child)) write(part, text);
-      });
-    };
-  },
-  "[data-marked]": (box, { marked, markedClass = "marked" }, spots) => () => {
-    const ids = idsNamed(marked, spots);
-    [...box.children].forEach((child, k) => {
-      const isHit = ids.includes(box.ranks ? box.ranks[k] : k);
-      child.classList.toggle(markedClass, isHit);
-      for (const part of child.querySelectorAll("[data-one-hot]")) write(part, `${Number(isHit)}`);
-      for (const part of child.querySelectorAll("[data-where]"))
-        write(part, ids.flatMap((id, at) => (id === k ? [at + 1] : [])).join(", "));
-    });
-  },
-  "[data-ref]"(element, { ref, entry }, spots) {
-    const refNow = watched(ref, spots, entry);
-    const text = (value) => (value === undefined ? "–" : shown(value));
-    element.shows ??= [ref, shipped.at(ref)];
-    return () => {
-      const now = refNow();
-      const value = live.at(now);
-      if (now === element.shows[0] && Object.is(value, element.shows[1])) return;
-      element.shows = [now, value];
-      write(element, text(value), text(shipped.at(seek(ref, spots, shipped))));
-      element.classList.toggle("missing", value === undefined);
-      const digits = Object.is(value, -0) ? "-0" : `${value ?? ""}`;
-      put(element, element.localName === "data" ? "value" : "data-value", digits);
-      put(element, "data-ref", now);
-    };
-  },
-  "[data-token]": (element, own, spots) => () => {
-    const [kind, ref] = own.token.split(" ");
-    const textIn = (runs) =>
-      runs.find(seek(ref, spots, runs))?.trace.vocabulary[idsNamed(own.token, spots, runs)[0]] ?? "–";
-    write(element, textIn(live), textIn(shipped));
-    put(element, "data-token", `${kind} ${seek(ref, spots)}`);
-  },
-  "[data-text]": (element) => () => write(element, textTokens().join("").replaceAll("␣", " ")),
-  "[data-claim]"(element, own) {
-    const parts = own.claim.split(" and ");
-    const at = (relations, spots) => relations.map((one) => one.replace(/[\w./]+/g, (ref) => seek(ref, spots)));
-    const ofOne = parts.slice(0, parts.length / lengthIn(shipped));
-    const now = "every" in own
-      ? textTokens().flatMap((_, i) => at(ofOne, [{ axis: "position", at: () => i }]))
-      : at(parts);
-    return () => element.classList.toggle("broken", !holds(now.join(" and "), live));
-  },
-  "[data-answer], [data-token-answer]": (element, { answer: ref, tokenAnswer }) => () => {
-    if (ref) put(element, "data-answer", follow(ref));
-    else put(element, "data-token-answer", tokenAnswer.replace(/\S+$/, follow));
-  },
+	/** Children in the order of a row, largest first: each stands for an entry. */
+	"[data-order]"(box, own, spots) {
+		const { trace, name } = shipped.find(own.order);
+		const axis = trace.steps[name].axes.at(-1);
+		const children = [...box.children];
+		children.forEach((child, k) => (child.spot = { axis, at: () => box.ranks[k], ranked: true }));
+		return () => {
+			// The reader may choose another row (play.js).
+			box.ranks = mostLikelyFirst(live.at(seek(box.dataset.order, spots))?.data || []);
+			children.forEach((child, k) => {
+				const text = axis === "token" ? trace.vocabulary[box.ranks[k]] : `${box.ranks[k] + 1}`;
+				for (const part of headingsIn(child)) write(part, text);
+			});
+		};
+	},
+	"[data-marked]": (box, { marked, markedClass = "marked" }, spots) => () => {
+		const ids = idsNamed(marked, spots);
+		[...box.children].forEach((child, k) => {
+			const isHit = ids.includes(box.ranks ? box.ranks[k] : k);
+			child.classList.toggle(markedClass, isHit);
+			for (const part of child.querySelectorAll("[data-one-hot]")) write(part, `${Number(isHit)}`);
+			for (const part of child.querySelectorAll("[data-where]"))
+				write(part, ids.flatMap((id, at) => (id === k ? [at + 1] : [])).join(", "));
+		});
+	},
+	"[data-ref]"(element, { ref, entry }, spots) {
+		const refNow = watched(ref, spots, entry);
+		const text = (value) => (value === undefined ? "–" : shown(value));
+		element.shows ??= [ref, shipped.at(ref)];
+		return () => {
+			const now = refNow();
+			const value = live.at(now);
+			if (now === element.shows[0] && Object.is(value, element.shows[1])) return;
+			element.shows = [now, value];
+			write(element, text(value), text(shipped.at(seek(ref, spots, shipped))));
+			element.classList.toggle("missing", value === undefined);
+			const digits = Object.is(value, -0) ? "-0" : `${value ?? ""}`;
+			put(element, element.localName === "data" ? "value" : "data-value", digits);
+			put(element, "data-ref", now);
+		};
+	},
+	"[data-token]": (element, own, spots) => () => {
+		const [kind, ref] = own.token.split(" ");
+		const textIn = (runs) =>
+			runs.find(seek(ref, spots, runs))?.trace.vocabulary[idsNamed(own.token, spots, runs)[0]] ?? "–";
+		write(element, textIn(live), textIn(shipped));
+		put(element, "data-token", `${kind} ${seek(ref, spots)}`);
+	},
+	"[data-text]": (element) => () => write(element, textTokens().join("").replaceAll("␣", " ")),
+	"[data-claim]"(element, own) {
+		const parts = own.claim.split(" and ");
+		const at = (relations, spots) => relations.map((one) => one.replace(/[\w./]+/g, (ref) => seek(ref, spots)));
+		const ofOne = parts.slice(0, parts.length / lengthIn(shipped));
+		const now = "every" in own
+			? textTokens().flatMap((_, i) => at(ofOne, [{ axis: "position", at: () => i }]))
+			: at(parts);
+		return () => element.classList.toggle("broken", !holds(now.join(" and "), live));
+	},
+	"[data-answer], [data-token-answer]": (element, { answer: ref, tokenAnswer }) => () => {
+		if (ref) put(element, "data-answer", follow(ref));
+		else put(element, "data-token-answer", tokenAnswer.replace(/\S+$/, follow));
+	},
 };
 
 /** Shades and bars: --v, and in a span --zero, by what the elements of a group hold (web/scales.py, web/tables.py). */
 function scale({ elements, how, digits }) {
-  const refs = elements.map((element) => watched(element.dataset.v || element.firstChild.own.ref, spotsOf(element)));
-  let key;
-  return () => {
-    const values = refs.map((ref) => live.at(ref()) ?? NaN);
-    if (key === (key = values.join())) return;
-    const finite = [0, ...values.filter(Number.isFinite)];
-    const [low, high] = [Math.min(...finite), Math.max(...finite)];
-    const wide = high - low || 1;
-    elements.forEach(({ style }, k) => {
-      const v = { one: values[k], size: values[k] / (Math.max(-low, high) || 1), span: (values[k] - low) / wide }[how];
-      const part = (Number.isFinite(v) ? v : 0).toFixed(digits);
-      // A shade of nothing needs no style.
-      if (style.length || Number(part)) style.setProperty("--v", part);
-      if (how === "span") style.setProperty("--zero", (-low / wide).toFixed(digits));
-    });
-  };
+	const refs = elements.map((element) => watched(element.dataset.v || element.firstChild.own.ref, spotsOf(element)));
+	let key;
+	return () => {
+		const values = refs.map((ref) => live.at(ref()) ?? NaN);
+		if (key === (key = values.join())) return;
+		const finite = [0, ...values.filter(Number.isFinite)];
+		const [low, high] = [Math.min(...finite), Math.max(...finite)];
+		const wide = high - low || 1;
+		elements.forEach(({ style }, k) => {
+			const v = { one: values[k], size: values[k] / (Math.max(-low, high) || 1), span: (values[k] - low) / wide }[how];
+			const part = (Number.isFinite(v) ? v : 0).toFixed(digits);
+			// A shade of nothing needs no style.
+			if (style.length || Number(part)) style.setProperty("--v", part);
+			if (how === "span") style.setProperty("--zero", (-low / wide).toFixed(digits));
+		});
+	};
 }
 function scales() {
-  const groups = new Map();
-  const join = (element, place, key, how, digits) => {
-    const own = groups.get(place) || groups.set(place, {}).get(place);
-    (own[key] ??= { elements: [], how, digits }).elements.push(element);
-  };
-  for (const element of within("[data-v]")) {
-    const { scale: key = "size" } = element.dataset;
-    join(element, element.closest("figure"), key, key.split(" ")[0], 3);
-  }
-  for (const { parentNode: cell } of within("tbody td:not([data-v]) > [data-ref]:first-child")) {
-    const table = cell.closest("table");
-    const column = "byColumn" in table.dataset ? cell.cellIndex : "";
-    if (table.querySelector("td:not([data-v])[style]")) join(cell, table, column, "size", 2);
-  }
-  return [...groups.values()].flatMap((own) => Object.values(own).map(scale));
+	const groups = new Map();
+	const join = (element, place, key, how, digits) => {
+		const own = groups.get(place) || groups.set(place, {}).get(place);
+		(own[key] ??= { elements: [], how, digits }).elements.push(element);
+	};
+	for (const element of within("[data-v]")) {
+		const { scale: key = "size" } = element.dataset;
+		join(element, element.closest("figure"), key, key.split(" ")[0], 3);
+	}
+	for (const { parentNode: cell } of within("tbody td:not([data-v]) > [data-ref]:first-child")) {
+		const table = cell.closest("table");
+		const column = "byColumn" in table.dataset ? cell.cellIndex : "";
+		if (table.querySelector("td:not([data-v])[style]")) join(cell, table, column, "size", 2);
+	}
+	return [...groups.values()].flatMap((own) => Object.values(own).map(scale));
 }
 
 const entriesOf = (ref) => {
-  const value = live.at(ref);
-  return value?.shape ? [...Array(value.shape[0]).keys()].flatMap((i) => entriesOf(`${ref}.${i}`)) : [ref];
+	const value = live.at(ref);
+	return value?.shape ? [...Array(value.shape[0]).keys()].flatMap((i) => entriesOf(`${ref}.${i}`)) : [ref];
 };
 const LATER = {
-  ".worked"(element, own, spots) {
-    const refNow = watched(own.worked, spots, own.entry);
-    const keyOf = (runs, ref) => {
-      const { value, expression } = explain(runs, ref) || {};
-      return [ref, value, ...leaves(expression || {}).flatMap((leaf) => [leaf.ref, leaf.value])].join();
-    };
-    element.shows ??= keyOf(shipped, own.worked);
-    return () => {
-      const ref = refNow();
-      const key = keyOf(live, ref);
-      if (element.shows === key) return;
-      element.shows = key;
-      const there = live.at(ref) !== undefined;
-      element.replaceChildren(...(there ? workedNodes(live, ref) : ["–"]));
-      put(element, "data-worked", ref);
-      if (there) put(element, "data-kind", workedKind(live, ref));
-    };
-  },
-  /** An answer's sentence, which says what was calculated. */
-  ".in-words": (element) => () => {
-    const ref = element.closest(".check").dataset.answer;
-    fill(element, explain(live, ref)?.expression?.operator ? sentenceNodes(live, ref) : []);
-  },
-  "[data-calculated]": (element, own, spots) => () =>
-    write(element, fromPrinted(live, seek(own.calculated, spots)) ?? "–"),
-  /** What the printed digits of a table give (templates/boxes.html). */
-  ".notes": (box, { of }) => () => {
-    const cells = [...box.parentNode.querySelectorAll("td > [data-ref]")].map((cell) => cell.dataset.ref);
-    const refs = of ? of.split(" ").flatMap((ref) => entriesOf(follow(ref))) : cells;
-    const note = (start, found, between, attribute, end) => {
-      const pairs = found.flatMap((one, k) => {
-        const figure = make("span", { class: "num", [attribute]: one.ref }, one.calculated);
-        return [k ? ", " : "", make("span", { class: "pair" }, ...labelNodes(live, one.ref), between, figure)];
-      });
-      return found.length ? [make("p", { class: "note" }, start, ...pairs, end)] : [];
-    };
-    fill(box, [
-      ...note("With the printed digits a calculator gives ", closingNotes(live, refs), " = ", "data-calculated",
-        ": the table was calculated with all digits and rounded afterwards. Other last digits differ by one at most."),
-      ...note("Printed, ", sumNotes(live, refs), " adds to ", "data-printed-sum",
-        ": each entry is rounded on its own."),
-    ]);
-  },
-  /** What each cell lacks to the longest decimals of its column. */
-  ".table > .notes, .bars": (box) => () => {
-    const table = box.matches(".bars") ? box : box.parentNode.querySelector("table");
-    const rows = [...table.tBodies[0].rows, ...(table.tFoot?.rows || [])];
-    for (let k = 1; k < rows[0].cells.length; k++) {
-      const cells = rows.map((row) => row.cells[k]);
-      const tails = cells.map(({ textContent }) => (/\d/.test(textContent) ? textContent.split(".")[1] || "" : null));
-      const longest = Math.max(...tails.map((tail) => tail?.length || 0));
-      cells.forEach((cell, i) => {
-        const lack = tails[i] === null ? "" : (tails[i] || !longest ? "" : ".") + "0".repeat(longest - tails[i].length);
-        if (lack !== (cell.dataset.pad || "")) cell.dataset.pad = lack;
-      });
-    }
-  },
+	".worked"(element, own, spots) {
+		const refNow = watched(own.worked, spots, own.entry);
+		const keyOf = (runs, ref) => {
+			const { value, expression } = explain(runs, ref) || {};
+			return [ref, value, ...leaves(expression || {}).flatMap((leaf) => [leaf.ref, leaf.value])].join();
+		};
+		element.shows ??= keyOf(shipped, own.worked);
+		return () => {
+			const ref = refNow();
+			const key = keyOf(live, ref);
+			if (element.shows === key) return;
+			element.shows = key;
+			const there = live.at(ref) !== undefined;
+			element.replaceChildren(...(there ? workedNodes(live, ref) : ["–"]));
+			put(element, "data-worked", ref);
+			if (there) put(element, "data-kind", workedKind(live, ref));
+		};
+	},
+	/** An answer's sentence, which says what was calculated. */
+	".in-words": (element) => () => {
+		const ref = element.closest(".check").dataset.answer;
+		fill(element, explain(live, ref)?.expression?.operator ? sentenceNodes(live, ref) : []);
+	},
+	"[data-calculated]": (element, own, spots) => () =>
+		write(element, fromPrinted(live, seek(own.calculated, spots)) ?? "–"),
+	/** What the printed digits of a table give (templates/boxes.html). */
+	".notes": (box, { of }) => () => {
+		const cells = [...box.parentNode.querySelectorAll("td > [data-ref]")].map((cell) => cell.dataset.ref);
+		const refs = of ? of.split(" ").flatMap((ref) => entriesOf(follow(ref))) : cells;
+		const note = (start, found, between, attribute, end) => {
+			const pairs = found.flatMap((one, k) => {
+				const figure = make("span", { class: "num", [attribute]: one.ref }, one.calculated);
+				return [k ? ", " : "", make("span", { class: "pair" }, ...labelNodes(live, one.ref), between, figure)];
+			});
+			return found.length ? [make("p", { class: "note" }, start, ...pairs, end)] : [];
+		};
+		fill(box, [
+			...note("With the printed digits a calculator gives ", closingNotes(live, refs), " = ", "data-calculated",
+				": the table was calculated with all digits and rounded afterwards. Other last digits differ by one at most."),
+			...note("Printed, ", sumNotes(live, refs), " adds to ", "data-printed-sum",
+				": each entry is rounded on its own."),
+		]);
+	},
+	/** What each cell lacks to the longest decimals of its column. */
+	".table > .notes, .bars": (box) => () => {
+		const table = box.matches(".bars") ? box : box.parentNode.querySelector("table");
+		const rows = [...table.tBodies[0].rows, ...(table.tFoot?.rows || [])];
+		for (let k = 1; k < rows[0].cells.length; k++) {
+			const cells = rows.map((row) => row.cells[k]);
+			const tails = cells.map(({ textContent }) => (/\d/.test(textContent) ? textContent.split(".")[1] || "" : null));
+			const longest = Math.max(...tails.map((tail) => tail?.length || 0));
+			cells.forEach((cell, i) => {
+				const lack = tails[i] === null ? "" : (tails[i] || !longest ? "" : ".") + "0".repeat(longest - tails[i].length);
+				if (lack !== (cell.dataset.pad || "")) cell.dataset.pad = lack;
+			});
+		}
+	},
 };
 
 // Worked lines, notes and play.js make their own marks.
 const watch = (all) =>
-  Object.entries(all).flatMap(([selector, show]) =>
-    within(`:is(${selector}):not(.worked *, .notes *, [data-cuts] *, [data-picks] *)`).map((element) =>
-      show(element, (element.own ??= { ...element.dataset }), spotsOf(element)),
-    ),
-  );
+	Object.entries(all).flatMap(([selector, show]) =>
+		within(`:is(${selector}):not(.worked *, .notes *, [data-cuts] *, [data-picks] *)`).map((element) =>
+			show(element, (element.own ??= { ...element.dataset }), spotsOf(element)),
+		),
+	);
 
 // What grows with the text starts again from what was built.
 const grows = ({ dataset: { each, rows, columns } }) => each || ofText(rows) || ofText(columns);
@@ -288,34 +288,34 @@ const asBuilt = growing.map((box) => box.cloneNode(true));
 let [tasks, later] = [[], []];
 let shape = "";
 function arrange() {
-  if (shape) growing.forEach((box, k) => box.replaceWith((growing[k] = asBuilt[k].cloneNode(true))));
-  within("[data-each]:not([data-each] *)").forEach(fitBox);
-  within("[data-each] [data-each]").forEach(fitBox);
-  within("table").forEach(fitTable);
-  tasks = watch(AT_ONCE);
-  tasks.push(...scales());
-  later = watch(LATER);
+	if (shape) growing.forEach((box, k) => box.replaceWith((growing[k] = asBuilt[k].cloneNode(true))));
+	within("[data-each]:not([data-each] *)").forEach(fitBox);
+	within("[data-each] [data-each]").forEach(fitBox);
+	within("table").forEach(fitTable);
+	tasks = watch(AT_ONCE);
+	tasks.push(...scales());
+	later = watch(LATER);
 }
 
 const runsShown = within("[data-each]").map((box) => box.dataset.each.split(" ")[1] || "main");
 function fit() {
-  const now = [...textTokens(), ...runsShown.map((run) => live.trace(run).tokens.length)].join();
-  if (shape !== now) arrange();
-  shape = now;
+	const now = [...textTokens(), ...runsShown.map((run) => live.trace(run).tokens.length)].join();
+	if (shape !== now) arrange();
+	shape = now;
 }
 
 let pageWaiting;
 function showLater(queue) {
-  const end = performance.now() + 10;
-  while (queue.length && performance.now() < end) queue.shift()();
-  pageWaiting = queue.length && setTimeout(showLater, 0, queue);
-  if (!queue.length) document.dispatchEvent(new Event("shown"));
+	const end = performance.now() + 10;
+	while (queue.length && performance.now() < end) queue.shift()();
+	pageWaiting = queue.length && setTimeout(showLater, 0, queue);
+	if (!queue.length) document.dispatchEvent(new Event("shown"));
 }
 document.addEventListener("toy", () => {
-  clearTimeout(pageWaiting);
-  fit();
-  for (const task of tasks) task();
-  pageWaiting = setTimeout(showLater, 0, [...later]);
+	clearTimeout(pageWaiting);
+	fit();
+	for (const task of tasks) task();
+	pageWaiting = setTimeout(showLater, 0, [...later]);
 });
 // The first change needs not wait for it.
 setTimeout(fit);
