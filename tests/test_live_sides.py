@@ -105,6 +105,7 @@ def test_the_drawn_tip_and_the_bold_word_follow_the_fields(opened: Callable[[str
     page.locator("[data-edit='needle.0']").fill("1.5")
     page.locator("[data-edit='needle.1']").fill("-0.5")
     page.keyboard.press("Tab")
+    page.wait_for_function("!pageWaiting")  # The tables beside the drawing get their last widths a moment later.
     box, drawing = page.locator("#needle-tip").bounding_box(), page.locator(".plane svg").bounding_box()
     at = (box["x"] + box["width"] / 2 - drawing["x"]) / drawing["width"] * 360 - 180
     assert at / 80 == pytest.approx(1.5, abs=0.05)
