@@ -149,11 +149,13 @@ function closes(x, value, places) {
 	return isFinite(x) && readNumber(digits(x, places ?? 3)) === readNumber(text);
 }
 
+/** What a reader enters for a printed number: 0 for <0.001. */
+const entered = (value) => shown(value).replace(/[<>].*/, "0");
 /** What a calculator gives from the printed operands, as text; null: nothing. */
 function fromPrinted(runs, ref) {
 	const { value, expression } = explain(runs, ref) || {};
 	if (!expression?.operator || ![{ value }, ...leaves(expression)].every((n) => isFinite(n.value))) return null;
-	const x = calculated(expression, (v) => shown(v).replace(/[<>].*/, "0"));
+	const x = calculated(expression, entered);
 	return isFinite(x) ? digits(x, Math.min(3, 11 - exponent(x))) : null;
 }
 
@@ -163,9 +165,9 @@ const tokenNode = (text) => make("code", { class: "token" }, text);
 const numberNode = (ref, value, places) =>
 	make("data", { class: "num", value, "data-ref": ref, "data-places": places }, printed(value, places));
 
-/** W1, WQ2, d_head as a letter with its index, e^z with z raised. */
 /** What a value is called: its symbol, or its title where it has none. */
 const calledNodes = ({ symbol, title, name }) => (symbol ? symbolNodes(symbol) : [structure(title || name)]);
+/** W1, WQ2, d_head as a letter with its index, e^z with z raised. */
 function symbolNodes(text) {
 	const [base, power] = text.split(/\^(.*)/);
 	if (power) return [make("var", {}, base), make("sup", {}, ...symbolNodes(power))];
@@ -254,7 +256,7 @@ function holds(compiled, runs) {
 }
 
 // Notes of tables (web/tables.py): what the printed digits give, where it is not what is printed.
-const readPrinted = (value) => readNumber(shown(value).replace(/[<>].*/, "0"));
+const readPrinted = (value) => readNumber(entered(value));
 /** Whether a number, or what it is a copy of, is among the refs. */
 const isThere = (runs, ref, there) =>
 	there.has(ref) || (!!ref && isThere(runs, explain(runs, ref).expression?.ref, there));

@@ -10,7 +10,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from sevensteps.engine.steps import Step, Trace
+from sevensteps.engine.steps import AXES, Step, Trace
 from sevensteps.engine.toy import END, Toy
 from sevensteps.engine.toyruns import RunSpec, own_patch
 from sevensteps.explain import EXPLANATIONS, NOTHING_TO_CALCULATE, SPECIAL
@@ -18,8 +18,6 @@ from sevensteps.refs import POSITION_AXES, Runs
 
 #: Given anew by every text, so not carried.
 OF_THE_TEXT = ("ids", "targets", "size.tokens")
-#: What entries of a value may be counted by, as a step's row names them: by their place here.
-AXES = ("position", "seen", "dimension", "token", "place", "entry", "joined", "unit")
 _REFS = re.compile(r'data-(?!line)[a-z-]+="([^"]*)"')
 _REF = re.compile(r"[\w.]+")
 _CONTROL = re.compile(r'data-edit="([\w.]+)"')
