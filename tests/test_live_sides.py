@@ -257,3 +257,12 @@ def test_axe_finds_nothing_on_pages_that_were_changed(opened: Callable[[str], Pa
         page.evaluate(changed)
         results = Axe().run(page, options={"preload": False})
         assert results.violations_count == 0, results.generate_report()
+
+
+def test_a_needle_out_of_range_is_refused_in_words_and_stays(opened: Callable[[str], Page]) -> None:
+    page = opened("needle-and-dial")
+    now = "[...live.at('needle/needle').data]"
+    before = page.evaluate(now)
+    page.locator("[data-edit='needle.0']").fill("9")
+    expect(page.locator("#notice")).to_contain_text("out of range")
+    assert page.evaluate(now) == before

@@ -17,7 +17,11 @@ function slipAt(ref, isAnswer) {
 	const entry = (x, at = index) => x.data[offset(x.shape, at)] ?? NaN; // The first and the last row have one beside them.
 	const slips = { sign: ["multiply", name, -1], ...JSON.parse(replies.dataset.slips)[name] };
 	const [row, ...rest] = index;
-	const isBeside = [row - 1, row + 1].some((other) => isAnswer(entry(trace.values[name], [other, ...rest])));
+	const [axis, other] = trace.steps[name].axes;
+	// A masked zero stands in every row: it does not tell that another row was read.
+	const isMasked = other === "seen" && isAnswer(0);
+	const beside = axis === "position" && !isMasked ? [row - 1, row + 1] : [];
+	const isBeside = beside.some((place) => isAnswer(entry(trace.values[name], [place, ...rest])));
 	return Object.keys(slips).find((slip) => isAnswer(entry(carriedOut(slips[slip])))) || (isBeside && "row");
 }
 
@@ -77,14 +81,18 @@ DO.another = () => {
 		const name = any(steps)?.name;
 		const entry = explain(live, any(entriesOf(`${run}/${name}`)));
 		if (!entry || !(here ? closingPlaces(entry) : name === "ids")) continue;
-		exercise.replaceWith((exercise = replies.content.querySelector("section").cloneNode(true)));
+		exercise.replaceWith((exercise = byId("exercise-form").content.querySelector("section").cloneNode(true)));
 		pose(entry.ref);
 		return exercise.querySelector("input").focus();
 	}
 };
 
-// Old verdicts go.
+// Old verdicts go, and so does a trap that has become the right answer.
 document.addEventListener("toy", () => {
+	each(".check[data-answer]", (box) => {
+		const right = shown(live.at(box.dataset.answer) ?? NaN);
+		for (const trap of box.querySelectorAll(".traps li")) trap.hidden = trap.querySelector("data").textContent === right;
+	});
 	if (live.find(exercise?.posed || "")) pose(exercise.posed);
 	each(".try output", (output) => output.replaceChildren());
 });

@@ -126,7 +126,9 @@ function arrive() {
 }
 
 function tellFault(edit, fault) {
-	each(`[data-fault="${edit}"]`, (text) => (text.textContent = fault));
+	const places = document.querySelectorAll(`[data-fault="${edit}"]`);
+	for (const text of places) text.textContent = fault;
+	if (fault && !places.length) say(`This was left as it was: ${fault}.`);
 	each(`[data-edit="${edit}"]`, (control) => control.setAttribute("aria-invalid", Boolean(fault)));
 }
 

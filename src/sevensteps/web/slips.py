@@ -2,8 +2,8 @@
 
 A slip is written as the operations that it does, nested: ["divide", "attn.dots.0", ["square_root", "size.d_model"]];
 where somebody takes one value for another, it is that value's name.
-`static/js/answers.js` carries them out on the page's numbers, and the page's replies (`another` in
-templates/boxes.html) say what went wrong, each under the name that a slip has here.
+`static/js/answers.js` carries them out on the page's numbers, and the page's replies
+(templates/replies.html) say what went wrong, each under the name that a slip has here.
 """
 
 import math
