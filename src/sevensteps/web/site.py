@@ -31,6 +31,11 @@ SITE = {"title": "a text, not empty", "url": "a text, not empty", "names": "a li
 PAGES = ("index", *STEPS, "workbench", "needle-and-dial", "odds", "glossary", "404")
 #: In the order in which they need each other.
 SCRIPTS = ("ops", "print", "engine", "explain", "page", "state", "ask", "answers", "play", "needle")
+#: One stylesheet is made of these; a later one may refine an earlier one.
+STYLES = (
+    "tokens", "text", "tables", "frame", "boxes", "pictures", "narrow", "ask", "controls", "bench", "sides",
+    "answers", "print",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -190,9 +195,11 @@ def _content(desk: Desk) -> str:
 
 
 def _static(root: Path) -> dict[str, bytes]:
+    """The files of static/ as they are, but for the stylesheets, which become one."""
     folder = root / "static"
-    return {
+    files = {
         f"static/{path.relative_to(folder).as_posix()}": path.read_bytes()
         for path in sorted(folder.rglob("*"))
-        if path.is_file()
+        if path.is_file() and path.suffix != ".css"
     }
+    return files | {"static/style.css": b"\n".join((folder / f"css/{name}.css").read_bytes() for name in STYLES)}
