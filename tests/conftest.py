@@ -8,9 +8,11 @@ from typing import Any
 from xml.etree.ElementTree import Element
 
 import pytest
-from browser import NoBrowserError, launch, watch
+from browser import watch
 from pages import PAGES, read
 from playwright.sync_api import Browser, Page, sync_playwright
+
+from sevensteps.browser import NoBrowserError, launch
 
 ROOT = Path(__file__).parent.parent
 

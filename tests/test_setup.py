@@ -9,6 +9,8 @@ from pathlib import Path
 import browser
 import pytest
 
+from sevensteps.browser import NAMED, REMEDIES, candidates
+
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
 
@@ -43,23 +45,23 @@ def test_the_readmes_windows_lines_do_the_same_as_its_linux_lines() -> None:
 
 
 def no_browser() -> str:
-    raise browser.NoBrowserError(browser.REMEDIES)
+    raise browser.NoBrowserError(REMEDIES)
 
 
 def test_a_named_browser_that_does_not_start_is_an_error_and_nothing_is_installed(tmp_path: Path) -> None:
     missing = str(tmp_path / "missing")
     command = [sys.executable, ROOT / "tests/browser.py"]
-    ended = subprocess.run(command, env=os.environ | {browser.NAMED: missing}, capture_output=True, encoding="utf-8")
+    ended = subprocess.run(command, env=os.environ | {NAMED: missing}, capture_output=True, encoding="utf-8")
     assert ended.returncode == 1
-    assert f"{missing} (from {browser.NAMED})" in ended.stderr
+    assert f"{missing} (from {NAMED})" in ended.stderr
     assert "playwright install chromium" in ended.stderr
     assert ended.stdout == ""
 
 
 def test_a_browser_is_looked_for_in_this_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(browser.NAMED, raising=False)
+    monkeypatch.delenv(NAMED, raising=False)
     monkeypatch.setattr(browser.shutil, "which", lambda command: f"/bin/{command}")
-    names = [name for name, _ in browser.candidates()]
+    names = [name for name, _ in candidates()]
     assert names == ["Playwright's own Chromium", "Chrome", "Edge", "/bin/chromium", "/bin/chromium-browser"]
 
 
@@ -74,7 +76,7 @@ def test_without_a_browser_installing_is_tried_and_then_the_remedies_are_named(
     monkeypatch: pytest.MonkeyPatch, root: bool, expected: list[str]
 ) -> None:
     asked: list[str] = []
-    monkeypatch.delenv(browser.NAMED, raising=False)
+    monkeypatch.delenv(NAMED, raising=False)
     monkeypatch.setattr(browser, "_name", no_browser)
     monkeypatch.setattr(browser, "_is_root", lambda: root)
     monkeypatch.setattr(browser.shutil, "which", lambda command: f"/bin/{command}")

@@ -10,13 +10,12 @@ import sys
 import tempfile
 from pathlib import Path
 
+from playwright.sync_api import Page, sync_playwright
 from scaled_toy import random_source
 
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tests"))
-from browser import launch  # noqa: E402
-from playwright.sync_api import Page, sync_playwright  # noqa: E402
+from sevensteps.browser import launch
 
+ROOT = Path(__file__).parents[2]
 RUNS = 15
 #: Page -> the weight that is edited on it.
 EDITS = {
