@@ -20,7 +20,7 @@ def refs_of(*written: str) -> Iterator[str]:
 
 
 SHOWN = {
-    "index": ["T", "V", "d", "heads", "d_head", "d_mlp", "id", "p[last]"],
+    "index": ["T", "V", "d", "heads", "d_head", "d_mlp", "id", "p[last,top]"],
     "1-tokens": ["V", "id"],
     "2-embeddings": ["E", "P", "x", "dots", "cosines", "twice/x[2]", "twice/x[4]"],
     "3-query-key-value": [
