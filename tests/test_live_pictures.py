@@ -203,14 +203,31 @@ def test_the_machine_has_a_column_for_each_token_and_curves_to_what_each_head_re
         assert band.locator(".column").count() == count
     assert words(page, ".machine .band code") == list(now.tokens)
     assert words(page, ".again .row code") == list(now.tokens)
-    assert page.locator(".text-in").inner_text() == f"“{''.join(now.tokens).replace('␣', ' ')}”"
+    assert page.locator(".text-in").inner_text() == "".join(now.tokens).replace("␣", " ")
     columns = [x for x, _ in middles(page, ".machine .band:has(code) .column")]
+    assert [x for x, _ in middles(page, ".ribbons i")] == pytest.approx(columns, abs=1)
     for head in (0, 1):
         weights = [float(v) for v in now[f"attn.pattern.{head}"][-1]]
-        curves = f".looks svg > g:nth-child({head + 1}) path:first-child"
-        assert [float(v) for v in style(page, curves, "strokeOpacity")] == [float(weight > 0.1) for weight in weights]
-        middle = [(x + columns[-1]) / 2 + head * 0.08 * (columns[1] - columns[0]) for x in columns] if count > 1 else []
-        assert [x for x, _ in middles(page, curves)][: count - 1] == pytest.approx(middle[: count - 1], abs=1.5)
+        curves = f".looks svg > g:nth-child({head + 1}) path"
+        thick = [float(width.removesuffix("px")) for width in style(page, curves, "strokeWidth")]
+        assert thick == pytest.approx([1 + 9 * weight for weight in weights], abs=0.01)
+        ends = page.locator(curves).evaluate_all(
+            "(all) => all.map((e) => e.getBoundingClientRect()).map((b) => [b.left, b.right])"
+        )
+        assert ends[:-1] == [pytest.approx((x, columns[-1]), abs=1.5) for x in columns[:-1]]
+
+
+def test_the_last_ribbon_of_the_machine_opens_into_the_probabilities(drawn: Draw, now: Trace) -> None:
+    page = drawn("index")
+    funnel = page.locator(".funnel").bounding_box()
+    ribbon = page.locator(".ribbons i").last.bounding_box()
+    assert funnel is not None and ribbon is not None
+    tip = page.locator(".funnel").evaluate("(e) => getComputedStyle(e).clipPath.match(/[\\d.]+(?=%)/)[0]")
+    assert funnel["x"] + funnel["width"] * float(tip) / 100 == pytest.approx(ribbon["x"] + ribbon["width"] / 2, abs=1)
+    p = of_last_row(now, "probs")
+    order = [int(k) for k in most_likely_first(now["probs"][-1])][:5]
+    assert words(page, ".top-tokens code") == [now.vocabulary[k] for k in order]
+    assert_bars(page, ".top-tokens", [(0, p[k]) for k in order])
 
 
 def test_the_dots_of_the_machine_and_the_bold_units_are_those_that_fire(drawn: Draw, now: Trace) -> None:
