@@ -14,6 +14,7 @@ from sevensteps.engine.faults import Fault, InputError
 from sevensteps.engine.toy import Toy, load_toy
 from sevensteps.engine.toyfile import read_toml
 from sevensteps.refs import Runs
+from sevensteps.web import fonts
 from sevensteps.web.calls import all_boxes, all_calls
 from sevensteps.web.derived import add_derived
 from sevensteps.web.desk import Broken, Desk, Page
@@ -33,7 +34,7 @@ PAGES = ("index", *STEPS, "workbench", "needle-and-dial", "odds", "glossary", "4
 SCRIPTS = ("ops", "print", "engine", "explain", "page", "state", "ask", "answers", "play", "needle")
 #: One stylesheet is made of these; a later one may refine an earlier one.
 STYLES = (
-    "tokens", "text", "tables", "frame", "boxes", "pictures", "narrow", "ask", "controls", "bench", "sides",
+    "tokens", "text", "math", "tables", "frame", "boxes", "pictures", "narrow", "ask", "controls", "bench", "sides",
     "answers", "print",
 )  # fmt: skip
 
@@ -111,6 +112,8 @@ def render(sources: Sources, lines: bool = False) -> Site:
     if desk.faults:
         raise InputError(desk.faults)
     site.files |= _static(sources.root)
+    pages = (site.files[f"{slug}.html"].decode() for slug in PAGES)
+    site.files[fonts.FILE] = fonts.math_font(fonts.characters(pages))
     return site
 
 
