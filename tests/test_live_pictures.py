@@ -235,7 +235,7 @@ def test_the_dots_of_the_machine_and_the_bold_units_are_those_that_fire(drawn: D
     dots = style(drawn("index"), ".fires i", "backgroundColor")
     assert [not dot.endswith("/ 0)") for dot in dots] == fires
     page = drawn("5-block")
-    bold = [weight == "600" for weight in style(page, ".units-picture td", "fontWeight")]
+    bold = [weight == "600" for weight in style(page, ".units-picture td data", "fontWeight")]
     units, rows = now["mlp.post"].shape[1], len(now.tokens)
     assert bold == [bool(now["mlp.post"][i, unit] > 0) for unit in range(units) for i in range(rows)]
 

@@ -44,7 +44,9 @@ const spotsOf = (element) =>
 
 const put = (element, name, value) => element.getAttribute(name) === value || element.setAttribute(name, value);
 function write(element, text, was = text) {
-	if (element.textContent !== text) element.textContent = text;
+	const node = element.firstChild;
+	if (!node) element.append(text);
+	else if (node.data !== text) node.data = text; // A new node would cost the browser more.
 	if (text === was && element.dataset.was === undefined) return;
 	element.classList.toggle("changed", text !== was);
 	if (text === was) delete element.dataset.was;

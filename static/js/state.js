@@ -132,7 +132,14 @@ function tellFault(edit, fault) {
 	each(`[data-edit="${edit}"]`, (control) => control.setAttribute("aria-invalid", Boolean(fault)));
 }
 
-/** Controls, and links to other pages. */
+/** Links to other pages take the toy along. */
+function carry() {
+	each('a[href*=".html"]:not([href*=":"])', (link) => {
+		const [file, hash = ""] = link.getAttribute("href").split("#");
+		link.setAttribute("href", file + stateHash(/^((at=)?[^=&]*)(&|$)/.exec(hash)?.[1]));
+	});
+}
+
 function refresh() {
 	each("[data-edit]", (control) => {
 		const value = current(control.dataset.edit);
@@ -141,10 +148,8 @@ function refresh() {
 		tellFault(control.dataset.edit, "");
 	});
 	each("[data-switch]", (box) => (box.checked = live.state.off.includes(box.dataset.switch)));
-	each('a[href*=".html"]:not([href*=":"])', (link) => {
-		const [file, hash = ""] = link.getAttribute("href").split("#");
-		link.setAttribute("href", file + stateHash(/^((at=)?[^=&]*)(&|$)/.exec(hash)?.[1]));
-	});
+	put(document.body, "data-off", live.state.off.join(" ")); // for styles
+	setTimeout(carry); // Links are looked at less soon than numbers.
 	const able = { undo: place, redo: states.length - 1 - place, reset: toyHash };
 	for (const what in able) each(`[data-do=${what}]`, (button) => (button.disabled = !able[what]));
 	const { length } = toyHash.split("&");
