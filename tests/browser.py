@@ -1,4 +1,4 @@
-"""The browser of the tests. `python tests/browser.py` says which one they use and gets one when none is found."""
+"""The browsers of the tests. `python tests/browser.py` says which they use, and gets those that are not found."""
 
 import os
 import shutil
@@ -7,11 +7,15 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import firefox
+import webkit
 from playwright.sync_api import Page, sync_playwright
 
 from sevensteps.browser import NAMED, NoBrowserError, launch
 
 DOWNLOAD_SECONDS = 600
+#: The other engines (test_other_browsers.py). Without them their tests are skipped.
+OTHERS = ("firefox-esr", "webkit2gtk-driver", "xvfb")
 
 
 def watch(page: Page, folder: Path) -> list[str]:
@@ -47,6 +51,14 @@ def get() -> str:
     return _name()
 
 
+def get_others() -> None:
+    """Firefox and WebKit, where they can be had."""
+    if not (firefox.installed() and webkit.installed()) and _is_root() and shutil.which("apt-get"):
+        _succeeds(["apt-get", "update"])
+        for package in OTHERS:
+            _succeeds(["apt-get", "install", "-y", package])
+
+
 def _name() -> str:
     with sync_playwright() as playwright:
         name, browser = launch(playwright)
@@ -70,5 +82,8 @@ def _is_root() -> bool:
 if __name__ == "__main__":
     try:
         print(f"The browser tests use {get()}.")
+        get_others()
+        for name, found in (("Firefox", firefox.installed()), ("WebKit", webkit.installed())):
+            print(f"{name}: {'found' if found else 'not found, its tests are skipped'}.")
     except NoBrowserError as error:
         sys.exit(str(error))

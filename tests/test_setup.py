@@ -84,3 +84,19 @@ def test_without_a_browser_installing_is_tried_and_then_the_remedies_are_named(
     with pytest.raises(browser.NoBrowserError, match="install Chrome, Edge or Chromium"):
         browser.get()
     assert [command.removeprefix(f"{sys.executable} -m ") for command in asked] == expected
+
+
+@pytest.mark.parametrize(
+    ("root", "expected"),
+    [(False, []), (True, ["update", *(f"install -y {package}" for package in browser.OTHERS)])],
+)
+def test_firefox_and_webkit_are_tried_and_done_without(
+    monkeypatch: pytest.MonkeyPatch, root: bool, expected: list[str]
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(browser, "_is_root", lambda: root)
+    monkeypatch.setattr(browser.firefox, "installed", lambda: None)
+    monkeypatch.setattr(browser.shutil, "which", lambda command: f"/bin/{command}")
+    monkeypatch.setattr(browser, "_succeeds", lambda command: bool(asked.append(" ".join(command))))
+    browser.get_others()
+    assert [command.removeprefix("apt-get ") for command in asked] == expected

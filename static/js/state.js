@@ -3,7 +3,7 @@
 
 const WEIGHTS = FORWARD.filter(({ name, axes }) => axes.length && GIVEN[name]).map(({ name }) => name);
 const textOf = (ids) => ids.map((id) => data.vocabulary[id]).join("").replaceAll("␣", " ");
-const byId = (id) => document.getElementById(id);
+const byId = (id) => id && document.getElementById(id);
 const each = (selector, f) => document.querySelectorAll(selector).forEach(f);
 const say = (text) => (byId("notice").textContent = text);
 
