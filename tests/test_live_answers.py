@@ -248,10 +248,11 @@ NO_ATTENTION = RUNS.traces["attention_off"].values
 #: page, number of the box, what somebody gets, words of the reply
 IN_BOXES = {
     "variance by d - 1": ("3-query-key-value", 1, np.std(V["resid_pre"][2], ddof=1), "LayerNorm divides by"),
-    "√d, not √d_head": ("3-query-key-value", 2, V["attn.dots.0"][4, 0] / np.sqrt(4), "or by"),
-    "sign lost": ("3-query-key-value", 2, -SCORES[4, 0], "the sign is not"),
+    "√d, not √d_head": ("3-query-key-value", 2, V["attn.dots.0"][3, 2] / np.sqrt(4), "or by"),
+    "sign lost": ("3-query-key-value", 2, -SCORES[3, 2], "the sign is not"),
     "softmax over the column": ("4-mask-and-heads", 1, softmax(MASKED, 0)[2, 2], "along the row"),
     "mask forgotten": ("4-mask-and-heads", 1, softmax(SCORES, 1)[2, 2], "The mask comes first"),
+    "−∞ taken as 0": ("4-mask-and-heads", 1, np.exp(ROW[2]) / (np.exp(ROW).sum() + 2), "A masked row adds nothing"),
     "e^x left out of a softmax": ("4-mask-and-heads", 1, ROW[2] / ROW.sum(), "Raise e"),
     "positions from 0, in P": ("2-embeddings", 3, V["W_E"][2, 0] + V["W_pos"][2, 0], "Positions count from"),
     "positions from 0, in x": ("2-embeddings", 3, V["resid_pre"][2, 0], "Positions count from"),
@@ -260,7 +261,7 @@ IN_BOXES = {
         (NO_ATTENTION["resid_post"][4, 3] - NO_ATTENTION["resid_post"][4].mean()) / NO_ATTENTION["resid_post"][4].std(),
         "the norm comes before each branch",
     ),
-    "no norm before W_1": ("5-block", 1, V["resid_mid"][4] @ V["W_in"][:, 3] + V["b_in"][3], "LayerNorm was left out"),
+    "no norm before W_1": ("5-block", 1, V["resid_mid"][3] @ V["W_in"][:, 1] + V["b_in"][1], "LayerNorm was left out"),
     "no norm before W_U": ("6-output", 1, V["resid_post"][4] @ V["W_U"][:, 7], "The final norm comes first"),
     "W_U read as a row": ("6-output", 1, V["ln_final.normalized"][4] @ V["W_E"][7], "has a column for each token"),
     "log base 10": ("6-output", 4, -np.log10(V["probs"][4, 7]), "base ten"),
@@ -538,7 +539,7 @@ def test_the_right_choice_is_not_always_the_same_letter(pages: dict[str, Element
 
 def test_a_trap_that_a_switch_makes_the_right_answer_is_not_shown(page: Page, site: Path) -> None:
     visit(page, site, "4-mask-and-heads")
-    trap = box(page, 1).locator(".traps li")
+    trap = box(page, 1).locator(".traps li", has_text="later tokens included")
     box(page, 1).locator("summary", has_text="Answer").click()
     expect(trap).to_be_visible()
     page.evaluate("change({ off: ['mask_off'] })")
