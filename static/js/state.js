@@ -45,6 +45,7 @@ function take(state, [key, value]) {
 	const { off, play } = state;
 	const { main } = data.runs;
 	const id = Object.keys(data.vocabulary).indexOf(value);
+	if (key === "theme") return ""; // theme.js
 	const fault = key === "text" && textFault(value);
 	if (fault) return fault;
 	if (key === "text") Object.assign(state, { text: `${idsOf(value)}` === `${main.ids}` ? null : value, play: [] });
@@ -96,8 +97,12 @@ function travel(by) {
 const change = (partial, undoable) =>
 	show(hashOf({ ...live.state, ...partial, set: { ...live.state.set, ...partial.set } }), undoable);
 
-/** The toy as it is, for a link; `extra`: an anchor, or at=REF. */
-const stateHash = (extra) => [extra, toyHash].filter(Boolean).join("&").replace(/^./, "#$&");
+/** The toy as it is, for a link; `extra`: an anchor, or at=REF. Between files the theme goes along. */
+function stateHash(extra) {
+	const { theme } = document.documentElement.dataset;
+	const carried = location.protocol === "file:" && theme && `theme=${theme}`;
+	return [extra, toyHash, carried].filter(Boolean).join("&").replace(/^./, "#$&");
+}
 const address = (extra) => location.href.split("#")[0] + stateHash(extra);
 
 // A browser slows a page down that rewrites its address too often.

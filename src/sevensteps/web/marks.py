@@ -13,6 +13,7 @@ from sevensteps.explain import explain
 from sevensteps.expression import Number
 from sevensteps.refs import Runs, run_of
 from sevensteps.web.facts import Fact
+from sevensteps.web.hues import common_hue
 from sevensteps.web.printing import shown, with_places
 from sevensteps.web.worked import closing_places, formula
 
@@ -72,6 +73,10 @@ class Marks:
         css = ' class="num fact"' if tag != "mn" else ""
         value = f'{TAGS[tag]}="{full(fact.value)}"'
         return f'<{tag}{css} {value} data-fact="{escape(key)}"{self.origin()}>{fact.text}</{tag}>'
+
+    def working(self, ref: str, entry: str = "") -> str:
+        """A worked line as a paragraph, in the hue of its result."""
+        return f'<p class="{f"working {common_hue(self.runs, [ref])}".strip()}">{self.worked(ref, entry)}</p>'
 
     def worked(self, ref: str, entry: str = "") -> str:
         """A worked line: label = arithmetic = result. Only the label and the number where nothing is calculated."""

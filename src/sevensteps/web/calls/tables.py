@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 from zlib import crc32
 
@@ -15,6 +16,7 @@ from sevensteps.expression import Apply
 from sevensteps.refs import POSITION_AXES
 from sevensteps.web import tables
 from sevensteps.web.desk import Body, Calls, Desk
+from sevensteps.web.hues import common_hue, shares
 from sevensteps.web.marks import header, ids_named
 from sevensteps.web.slips import Form, slips
 
@@ -135,7 +137,7 @@ class TableCalls(Calls):
         box = self.desk.macro("check")(
             number=self.desk.page.checks, question=Markup(html(question)), **parts, answer_ref=ref,
             token_mark=self._token_mark(token) if token else "", choices=choices,
-            line=Markup(self.desk.marks.worked(ref)) if ref else "",
+            line=Markup(self.desk.marks.working(ref)) if ref else "",
             words=Markup(self._words(ref)) if ref else "",
         )  # fmt: skip
         return self.desk.block(box)
@@ -169,12 +171,16 @@ class TableCalls(Calls):
 
     def _table(self, table: tables.Table, caller: Body) -> str:
         runs, refs = self.desk.runs, table.refs()
+        rows = [row.refs for row in table.rows]
+        whole, *columns = (common_hue(runs, refs) for refs in (chain(*rows), *zip(*rows, strict=True)))
+        css = ["many"] if len(columns) > 10 else []
+        css += [whole] if whole else shares(columns) if table.by_column else []
         self.desk.page.tables += 1
         html = self.desk.macro("table")(
-            table=table, shades=tables.shades(runs, table), paddings=tables.paddings(runs, table),
+            table=table, css=" ".join(css), shades=tables.shades(runs, table), paddings=tables.paddings(runs, table),
             caption=Markup(self._inline(caller())),
             id=f"table-{self.desk.page.tables}", number=lambda ref: Markup(self.desk.marks.number(ref)),
-            notes=self._notes(refs),
+            notes=self._notes(refs), hue=whole, column_hues=columns, row_hues=[common_hue(runs, row) for row in rows],
         )  # fmt: skip
         return self.desk.block(html)
 

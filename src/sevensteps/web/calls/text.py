@@ -115,8 +115,7 @@ class TextCalls(Calls):
 
     def worked(self, written: str) -> str:
         """The arithmetic behind a number, on a line of its own."""
-        line = self.desk.marks.worked(*self.desk.pointed(written))
-        return self.desk.block(f'<p class="working">{line}</p>')
+        return self.desk.block(self.desk.marks.working(*self.desk.pointed(written)))
 
     def by_hand(self, written: str) -> str:
         """What a calculator gives for a number from its printed operands, which stand in the same table."""
