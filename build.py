@@ -1,4 +1,4 @@
-"""Build the site, or check a built one: `python build.py`, `python build.py check`."""
+"""Build the site, check a built one, or print it as a PDF: `python build.py`, `… check`, `… pdf`."""
 
 import argparse
 import sys
@@ -10,8 +10,8 @@ sys.path.insert(0, str(ROOT / "src"))
 try:
     from sevensteps.engine.faults import InputError
     from sevensteps.web.check import check_site
-    from sevensteps.web.output import refuse_sources, write_site
-    from sevensteps.web.site import load_sources, render
+    from sevensteps.web.output import refuse_other_files, refuse_sources, write_site
+    from sevensteps.web.site import Site, Sources, load_sources, render
 except ModuleNotFoundError as error:
     sys.exit(f"build.py needs {error.name}, which is not installed here. README.md, 'Build it', says how.")
 
@@ -19,10 +19,8 @@ except ModuleNotFoundError as error:
 def build(source: Path, output: Path) -> int:
     """Build the site from the sources into the output folder; the old site stays if anything is wrong."""
     refuse_sources(output, source)
-    site = render(load_sources(source))
+    site = rendered(load_sources(source))
     write_site(output, site.files)
-    for claim in site.broken:
-        print(f"{claim.file}:{claim.line}: no longer true: {claim.sentence} ({claim.condition})", file=sys.stderr)
     print(f"Open {output / 'index.html'}")
     return 0
 
@@ -34,18 +32,53 @@ def check(source: Path, output: Path) -> int:
     return 1 if report.faults else 0
 
 
+def pdf(source: Path, output: Path) -> int:
+    """Print the whole site, made from the sources anew, into one file; the built site is neither read nor changed."""
+    refuse_other_files(output, ".pdf")
+    try:
+        from sevensteps.browser import NoBrowserError
+        from sevensteps.web.pdf import PrintingError, write_pdf
+    except ModuleNotFoundError as error:
+        print(f"The PDF needs {error.name}: run `python -m pip install -e '.[pdf]'`.", file=sys.stderr)
+        return 3
+    sources = load_sources(source)
+    try:
+        write_pdf(sources, rendered(sources), output)
+    except (NoBrowserError, PrintingError) as error:
+        print(error, file=sys.stderr)
+        return 3
+    print(f"Open {output}")
+    return 0
+
+
+def rendered(sources: Sources) -> Site:
+    """The site, with a line for each sentence that these weights make untrue."""
+    site = render(sources)
+    for claim in site.broken:
+        print(f"{claim.file}:{claim.line}: no longer true: {claim.sentence} ({claim.condition})", file=sys.stderr)
+    return site
+
+
+#: Command -> what it does and what it writes or reads in the source folder.
+COMMANDS = {"build": (build, "site"), "check": (check, "site"), "pdf": (pdf, "seven-steps.pdf")}
+
+
 def main() -> int:
-    """Exit code 0, 1 when the check finds faults, 2 when an input is wrong."""
+    """Exit code 0, 1 when the check finds faults, 2 when an input is wrong, 3 when something is not installed."""
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("command", nargs="?", choices=["build", "check"], default="build")
+    parser.add_argument("command", nargs="?", choices=COMMANDS, default="build")
     parser.add_argument("--source", type=Path, default=ROOT, help="the folder with content, templates and static")
-    parser.add_argument("--output", type=Path, help="the folder of the site (default: site in the source folder)")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        help="the folder of the site, or the file of the PDF (default: site or seven-steps.pdf in the source folder)",
+    )
     options = parser.parse_args()
-    output = options.output or options.source / "site"
+    command, usual = COMMANDS[options.command]
     try:
-        return {"build": build, "check": check}[options.command](options.source, output)
+        return command(options.source, options.output or options.source / usual)
     except InputError as error:
         for fault in error.faults:
             print(fault, file=sys.stderr)

@@ -46,6 +46,28 @@ def write_site(output: Path, files: Mapping[str, bytes]) -> None:
         raise _refused(output, error.strerror or str(error), "a folder that can be written") from None
 
 
+def refuse_other_files(output: Path, ending: str) -> None:
+    """Raise InputError when the output's name has another ending: it may be somebody's work."""
+    if output.suffix != ending or output.is_dir():
+        raise InputError(
+            [Fault(str(output), "output file", f"no name of a {ending} file", f"a name with {ending} at its end")]
+        )
+
+
+def write_file(output: Path, content: bytes) -> None:
+    """Write a whole file or nothing. Raises InputError when that is not possible."""
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{output.name}-", dir=output.parent) as scratch:
+            fresh = Path(scratch, "fresh")
+            fresh.write_bytes(content)
+            os.replace(fresh, output)
+    except OSError as error:
+        raise InputError(
+            [Fault(str(output), "file", error.strerror or str(error), "a file that can be written")]
+        ) from None
+
+
 def _swap(output: Path, fresh: Path, old: Path) -> None:
     had_old = output.exists()
     if had_old:

@@ -105,7 +105,7 @@ def render(sources: Sources, lines: bool = False) -> Site:
         site = Site(_pages(desk, sources.toy, heads), desk.broken)
         site.files["sitemap.xml"] = env.get_template("sitemap.xml").render(pages=PAGES).encode()
     except TemplateError as error:
-        raise InputError([*desk.faults, _template_fault(error, sources.root / "templates")]) from None
+        raise InputError([*desk.faults, template_fault(error, sources.root / "templates")]) from None
     except UnicodeDecodeError as error:
         found = f"a byte that is not UTF-8 at {error.start}"
         raise InputError([*desk.faults, Fault("templates/", "(file)", found, "UTF-8 text")]) from None
@@ -117,7 +117,7 @@ def render(sources: Sources, lines: bool = False) -> Site:
     return site
 
 
-def _template_fault(error: TemplateError, folder: Path) -> Fault:
+def template_fault(error: TemplateError, folder: Path) -> Fault:
     """A mistake in a template, with its file and line."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).parent == folder]
     where = [f"{Path(frame.filename).name}:{frame.lineno}" for frame in frames]
