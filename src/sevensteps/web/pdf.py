@@ -46,6 +46,7 @@ def _print(book: Path) -> bytes:
         try:
             page = browser.new_page()
             page.goto(book.as_uri())
+            page.evaluate("document.fonts.ready.then(() => null)")
             return _numbered(page)
         except Error as error:
             raise PrintingError(f"{name} did not print: {error.message}") from None
