@@ -221,7 +221,8 @@ def test_the_last_ribbon_of_the_machine_opens_into_the_probabilities(drawn: Draw
     page = drawn("index")
     funnel = page.locator(".funnel").bounding_box()
     ribbon = page.locator(".ribbons i").last.bounding_box()
-    assert funnel is not None and ribbon is not None
+    assert funnel is not None
+    assert ribbon is not None
     tip = page.locator(".funnel").evaluate("(e) => getComputedStyle(e).clipPath.match(/[\\d.]+(?=%)/)[0]")
     assert funnel["x"] + funnel["width"] * float(tip) / 100 == pytest.approx(ribbon["x"] + ribbon["width"] / 2, abs=1)
     p = of_last_row(now, "probs")
