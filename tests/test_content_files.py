@@ -70,6 +70,7 @@ ONE_FAULT = {
         "constants.a.title: found 'x ~ y', expected a text without ~",
     ),
     "site, no title": ("site.toml", "title = ", "titles = ", "title: found nothing, expected a text, not empty"),
+    "site, no address": ("site.toml", 'url = "https://', 'url = "//', "expected a web address"),
     "site, names no list": ("site.toml", "names = [", 'names = "x" #', "names: found 'x', expected a list of texts"),
     "names, an entry no table": ("names.toml", "", "W_E = 3", "W_E: found 3, expected a table"),
     "names, another library": ("names.toml", "", '[W_E]\njax = "x"', "W_E.jax: found an unknown key"),

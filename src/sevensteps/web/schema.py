@@ -1,6 +1,7 @@
 """The kinds of values in content files: every key known, every value of its kind, all faults at once."""
 
 import math
+import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
@@ -25,6 +26,7 @@ KINDS: dict[str, Callable[[Any], bool]] = {
     "a text, not empty": lambda value: isinstance(value, str) and value != "",
     "a text": lambda value: isinstance(value, str),
     "a text without ~": lambda value: isinstance(value, str) and "~" not in value,
+    "a web address": lambda value: isinstance(value, str) and re.match(r"https?://[^/\s]+", value) is not None,
     "a list of texts": lambda value: isinstance(value, list) and all(isinstance(item, str) for item in value),
     "a finite number": is_number,
     "a finite number, or lists of them": is_array,

@@ -14,7 +14,7 @@ from sevensteps.engine.faults import Fault, InputError
 from sevensteps.engine.toy import Toy, load_toy
 from sevensteps.engine.toyfile import read_toml
 from sevensteps.refs import Runs
-from sevensteps.web import fonts
+from sevensteps.web import fonts, preview
 from sevensteps.web.calls import all_boxes, all_calls
 from sevensteps.web.derived import add_derived
 from sevensteps.web.desk import Broken, Desk, Page
@@ -28,7 +28,7 @@ LANGUAGE = "en"
 STEPS = (
     "1-tokens", "2-embeddings", "3-query-key-value", "4-mask-and-heads", "5-block", "6-output", "7-generation",
 )  # fmt: skip
-SITE = {"title": "a text, not empty", "url": "a text, not empty", "names": "a list of texts"}
+SITE = {"title": "a text, not empty", "url": "a web address", "names": "a list of texts"}
 PAGES = ("index", *STEPS, "workbench", "needle-and-dial", "odds", "glossary", "404")
 #: In the order in which they need each other.
 SCRIPTS = ("ops", "print", "engine", "explain", "page", "state", "ask", "answers", "play", "needle")
@@ -100,10 +100,11 @@ def render(sources: Sources, lines: bool = False) -> Site:
     desk = Desk(env, sources.root, sources.runs, sources.facts, lines)
     heads = {slug: front_matter(sources.root, slug, desk.faults) for slug in PAGES}
     try:
-        env.globals.update(all_calls(desk), site=sources.site, steps=STEPS)
+        env.globals.update(all_calls(desk), site=sources.site, steps=STEPS, address_of=_address_of(sources.site["url"]))
         env.globals.update(all_boxes(desk, env.globals))
         site = Site(_pages(desk, sources.toy, heads), desk.broken)
-        site.files["sitemap.xml"] = env.get_template("sitemap.xml").render(pages=PAGES).encode()
+        for name in ("sitemap.xml", "robots.txt"):
+            site.files[name] = env.get_template(name).render(pages=PAGES).encode()
     except TemplateError as error:
         raise InputError([*desk.faults, template_fault(error, sources.root / "templates")]) from None
     except UnicodeDecodeError as error:
@@ -114,7 +115,14 @@ def render(sources: Sources, lines: bool = False) -> Site:
     site.files |= _static(sources.root)
     pages = (site.files[f"{slug}.html"].decode() for slug in PAGES)
     site.files[fonts.FILE] = fonts.math_font(fonts.characters(pages))
+    home, _ = heads["index"]
+    site.files[preview.FILE] = preview.preview(sources.runs.traces["main"], sources.site["title"], home["title"])
     return site
+
+
+def _address_of(url: str) -> Callable[[str], str]:
+    """Where a page is published. The home page is the folder itself."""
+    return lambda slug: f"{url.rstrip('/')}/{'' if slug == 'index' else f'{slug}.html'}"
 
 
 def template_fault(error: TemplateError, folder: Path) -> Fault:
@@ -163,7 +171,7 @@ def _pages(desk: Desk, toy: Toy, heads: dict[str, tuple[dict[str, Any], str]]) -
         html = desk.env.get_template("layout.html").render(
             page=page, head=heads[slug][0], body=Markup(body), step=STEPS.index(slug) + 1 if slug in STEPS else 0,
             language=LANGUAGE, titles=titles, live=live_data(toy, desk.runs, body, turned), scripts=SCRIPTS,
-            switches=switches(toy),
+            switches=switches(toy), picture={"file": preview.FILE, "width": preview.WIDTH, "height": preview.HEIGHT},
         )  # fmt: skip
         files[f"{slug}.html"] = page.stash.restore(html).encode()
     return files

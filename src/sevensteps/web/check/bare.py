@@ -67,6 +67,7 @@ def _spoken(node: Node) -> Iterator[str]:
     attributes = node.attributes
     yield from (attributes[name] for name in SPOKEN if name in attributes)
     if node.tag == "meta" and (
-        attributes.get("name") == "description" or attributes.get("property", "").startswith("og:")
+        attributes.get("name") == "description"
+        or attributes.get("property") in ("og:title", "og:description", "og:image:alt")
     ):
         yield attributes.get("content", "")
