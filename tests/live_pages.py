@@ -1,5 +1,6 @@
 """Pages whose toy is changed: how tests open them, read their state, and hypothesis strategies for changes."""
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ SWITCHES = [name for name, run in shipped().runs.items() if run.patch]
 ENTRIES = [
     ".".join((name, *map(str, index))) for name, array in shipped().weights.items() for index in np.ndindex(array.shape)
 ]
+SECONDS = 30
 
 _opened = 0
 
@@ -25,6 +27,14 @@ def open_page(page: Page, site: Path, name: str, fragment: str = "") -> None:
     global _opened
     _opened += 1
     page.goto(f"{(site / name).as_uri()}.html?{_opened}{fragment}")
+
+
+def until(page: Page, expression: str) -> None:
+    """Wait until it is true. Playwright's own way has the page evaluate a text, which the page's policy forbids."""
+    end = time.monotonic() + SECONDS
+    while not page.evaluate(expression):
+        assert time.monotonic() < end, f"never true: {expression}"
+        page.wait_for_timeout(10)
 
 
 def state(page: Page) -> dict[str, Any]:
@@ -38,15 +48,15 @@ def notice(page: Page) -> str:
 
 def fragment(page: Page) -> str:
     """What the address says, once it is written: not at every step of a drag."""
-    page.wait_for_function("location.hash === stateHash()")
+    until(page, "location.hash === stateHash()")
     return page.evaluate("location.hash")
 
 
 def values(page: Page, run: str = "main", which: str = "live") -> dict[str, list[float]]:
     """Every value of the forward pass in a run."""
     steps = list(shipped_traces()["main"].steps)
-    script = "([which, run, steps]) => steps.map((name) => [name, [...eval(which).trace(run).values[name].data]])"
-    return dict(page.evaluate(script, [which, run, steps]))
+    script = "([run, steps]) => steps.map((name) => [name, [...RUNS.trace(run).values[name].data]])"
+    return dict(page.evaluate(script.replace("RUNS", which), [run, steps]))
 
 
 TENTHS = st.integers(-30, 30).map(lambda tenths: tenths / 10)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from live_pages import until
 from playwright.sync_api import Locator, Page, expect
 from toys import shipped, shipped_traces
 
@@ -269,7 +270,7 @@ def test_a_reload_keeps_the_appended_tokens_and_leaves_out_how_they_were_drawn(o
     turn(page, r=0)
     button(page, "Append it")
     before = texts(page.locator("[data-picks] tr"))
-    page.wait_for_function("location.hash.includes('play=')")
+    until(page, "location.hash.includes('play=')")
     page.reload()
     assert appended(page) == ["␣roof"]
     assert texts(page.locator("[data-picks] tr")) == [" ".join([*before[0].split()[:2], *"–––––"])]

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from live_pages import until
 from numpy.typing import NDArray
 from playwright.sync_api import Page, expect
 from toys import load, shipped_data, shipped_runs, shipped_traces
@@ -105,7 +106,7 @@ def test_the_drawn_tip_and_the_bold_word_follow_the_fields(opened: Callable[[str
     page.locator("[data-edit='needle.0']").fill("1.5")
     page.locator("[data-edit='needle.1']").fill("-0.5")
     page.keyboard.press("Tab")
-    page.wait_for_function("!pageWaiting")  # The tables beside the drawing get their last widths a moment later.
+    until(page, "!pageWaiting")  # The tables beside the drawing get their last widths a moment later.
     box, drawing = page.locator("#needle-tip").bounding_box(), page.locator(".plane svg").bounding_box()
     at = (box["x"] + box["width"] / 2 - drawing["x"]) / drawing["width"] * 360 - 180
     assert at / 80 == pytest.approx(1.5, abs=0.05)

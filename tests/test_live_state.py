@@ -9,9 +9,21 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from live_pages import AS_SHIPPED, ENTRIES, TENTHS, VOCABULARY, fragment, notice, open_page, state, states, values
+from live_pages import (
+    AS_SHIPPED,
+    ENTRIES,
+    TENTHS,
+    VOCABULARY,
+    fragment,
+    notice,
+    open_page,
+    state,
+    states,
+    until,
+    values,
+)
 from pages import PAGES, read
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 from toys import load, shipped_data, shipped_runs, shipped_traces
 
 from sevensteps.engine.faults import InputError
@@ -47,7 +59,7 @@ def test_a_state_survives_a_reload(edit: dict[str, Any], page: Page, site: Path)
     open_page(page, site, "1-tokens")
     page.evaluate("(edit) => change(edit)", edit)
     before, numbers, address = state(page), values(page), page.evaluate("address()")
-    page.wait_for_function("(address) => location.href === address", arg=address)
+    expect(page).to_have_url(address)
     page.reload()
     assert state(page) == before
     assert values(page) == numbers
@@ -61,7 +73,7 @@ def test_the_address_holds_differences_only(output: Page) -> None:
 def test_an_unchanged_toy_has_no_fragment(output: Page) -> None:
     output.evaluate("change({ set: { 'W_U.3.6': 0.7 } })")
     output.evaluate("change({ set: { 'W_U.3.6': null } })")
-    output.wait_for_function("!location.href.includes('#')")
+    until(output, "!location.href.includes('#')")
     assert state(output) == AS_SHIPPED
 
 
@@ -74,7 +86,7 @@ def test_links_to_other_pages_carry_the_state_and_their_anchor(output: Page) -> 
     output.click("main dfn a >> nth=0")
     assert re.search(r"glossary\.html#term-[\w-]+&W_U\.3\.6=0\.7&text=the%20dog$", output.url)
     assert state(output) == before
-    output.wait_for_function("Math.abs(byId(location.hash.slice(1).split('&')[0]).getBoundingClientRect().top) < 100")
+    until(output, "Math.abs(byId(location.hash.slice(1).split('&')[0]).getBoundingClientRect().top) < 100")
 
 
 def test_an_anchor_of_the_same_page_keeps_the_state_and_jumps(page: Page, site: Path) -> None:
@@ -83,16 +95,16 @@ def test_an_anchor_of_the_same_page_keeps_the_state_and_jumps(page: Page, site: 
         "document.querySelector('main').insertAdjacentHTML('afterbegin', '<a id=go href=\"#term-logit\">go</a>')"
     )
     page.click("#go")
-    page.wait_for_function("location.hash === '#term-logit&W_U.3.6=0.7'")
+    until(page, "location.hash === '#term-logit&W_U.3.6=0.7'")
     assert state(page)["set"] == {"W_U.3.6": 0.7}
     assert page.evaluate("scrollY") > 0
 
 
 def test_another_address_in_the_same_tab_is_taken(output: Page) -> None:
     output.evaluate("location.hash = '#W_U.3.6=2'")
-    output.wait_for_function("live.state.set['W_U.3.6'] === 2")
+    until(output, "live.state.set['W_U.3.6'] === 2")
     output.evaluate("history.back()")
-    output.wait_for_function("!('W_U.3.6' in live.state.set)")
+    until(output, "!('W_U.3.6' in live.state.set)")
 
 
 def test_a_copied_link_opens_the_same_numbers(new_page: Callable[..., Page], site: Path) -> None:
@@ -100,7 +112,7 @@ def test_a_copied_link_opens_the_same_numbers(new_page: Callable[..., Page], sit
     open_page(page, site, "6-output")
     page.evaluate("change({ set: { 'W_out.1.2': -0.35 }, text: 'the dog climbed the', next: 7, off: ['tied'] })")
     page.click("[data-do=copy]")
-    page.wait_for_function("document.getElementById('notice').textContent")
+    until(page, "document.getElementById('notice').textContent")
     assert notice(page) == "Link copied."
     other = new_page()
     other.goto(page.evaluate("navigator.clipboard.readText()"))
@@ -113,7 +125,7 @@ def test_where_no_clipboard_is_the_address_itself_is_the_link(output: Page) -> N
     output.evaluate("change({ set: { 'W_U.3.6': 0.7 } })")
     output.click("[data-do=copy]")
     assert notice(output) == "Copy the link from the address bar."
-    output.wait_for_function("location.href === address() && location.hash")
+    until(output, "location.href === address() && location.hash")
 
 
 HOSTILE = [
@@ -150,7 +162,7 @@ def test_a_hostile_address_from_the_start(part: str, page: Page, site: Path) -> 
     assert state(page) == AS_SHIPPED
     assert shown_tags(page) == tags
     assert notice(page).startswith("Left out of the address: ")
-    page.wait_for_function("!location.hash.includes('=')")
+    until(page, "!location.hash.includes('=')")
 
 
 def test_the_good_parts_of_a_broken_address_are_kept(page: Page, site: Path) -> None:
@@ -353,7 +365,7 @@ def test_dragging_does_not_flood_the_address(page: Page, site: Path) -> None:
     """Chromium warns on the console above 200 in ten seconds, and the fixture would hear it."""
     open_page(page, site, "glossary")
     page.evaluate("for (let n = 1; n <= 500; n++) change({ set: { 'W_U.3.6': n + 1 } }, false)")
-    page.wait_for_function("location.hash === '#W_U.3.6=501'")
+    until(page, "location.hash === '#W_U.3.6=501'")
 
 
 # Numbers beyond float64
