@@ -6,6 +6,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page
 from toys import load, shipped_data, shipped_runs
@@ -80,6 +81,12 @@ def middles(page: Page, selector: str) -> list[tuple[float, float]]:
     return [(x, y) for x, y in page.locator(selector).evaluate_all(MIDDLE)]
 
 
+def sizes(page: Page, selector: str) -> list[tuple[float, float]]:
+    """Width and height of what is drawn, without its stroke."""
+    boxes = "(all) => all.map((e) => e.getBoundingClientRect()).map((b) => [b.width, b.height])"
+    return [(width, height) for width, height in page.locator(selector).evaluate_all(boxes)]
+
+
 def assert_bars(page: Page, selector: str, expected: list[tuple[float, float]]) -> None:
     """Each bar begins and is as long as expected, as parts of its track. A bar is never shorter than its edge."""
     found = page.locator(f"{selector} .track[data-v]").evaluate_all(BARS)
@@ -135,20 +142,89 @@ def test_every_row_of_the_text_has_a_bar_for_its_loss(drawn: Draw, now: Trace) -
     assert mean / track == pytest.approx(float(now["loss.mean"]) / longest, abs=NEAR)
 
 
-def test_the_stretches_of_a_draw_fill_the_whole_and_the_arrow_stands_in_the_one_drawn(drawn: Draw, now: Trace) -> None:
+def test_the_stretches_of_a_draw_fill_the_whole_and_the_line_stands_in_the_one_drawn(drawn: Draw, now: Trace) -> None:
     page = drawn("7-generation")
+    page.evaluate("change({ set: { r: 0.3 } })")
     p = now["probs"][-1]
-    r = float(shipped_runs()["r"])
+    order = [int(k) for k in most_likely_first(p)]
     widths = page.locator(".whole > span").evaluate_all("(all) => all.map((e) => e.getBoundingClientRect().width)")
     whole = page.locator(".whole").evaluate("(e) => e.clientWidth")
-    assert [width / whole for width in widths] == pytest.approx(sorted(map(float, p), reverse=True), abs=NEAR)
-    hit = now.vocabulary[draw(p, r)]
-    assert words(page, ".whole .hit") == [hit]
-    assert [text.split()[0] for text in words(page, ".shares .hit")] == [hit]
-    box = page.locator(".whole .hit").bounding_box()
-    ((middle, _),) = middles(page, ".marker span")
+    assert [width / whole for width in widths] == pytest.approx([float(p[k]) for k in order], abs=NEAR)
+    hit = now.vocabulary[draw(p, 0.3)]
+    assert words(page, ".whole .marked") == [hit]
+    assert words(page, ".draw-picture tr.marked th") == [hit]
+    # Below, one row for each: its own stretch ends at the running sum. A dashed line goes through all of them.
+    rows = page.locator(".draw-picture td .track").evaluate_all(
+        """(tracks) => tracks.map((track) => {
+          const [all, own] = [track, track.firstChild].map((e) => e.getBoundingClientRect());
+          const line = parseFloat(getComputedStyle(track, "::after").left) + 1;
+          return [own.left - all.left, own.right - all.left, line].map((x) => x / all.width);
+        })"""
+    )
+    ends = [float(v) for v in p[order].cumsum()]
+    due = [(end - float(p[k]), end, 0.3) for k, end in zip(order, ends, strict=True)]
+    assert [tuple(row) for row in rows[:6]] == [pytest.approx(one, abs=2 * NEAR) for one in due[:6]]
+
+
+def test_the_dial_of_the_draw_stands_over_its_line(drawn: Draw) -> None:
+    page = drawn("7-generation")
+    dial = page.locator(".draw-picture input")
+    dial.fill("0.75")
+    box, track = dial.bounding_box(), page.locator(".draw-picture td .track").first.bounding_box()
     assert box is not None
-    assert box["x"] <= middle <= box["x"] + box["width"]
+    assert track is not None
+    thumb = 1.5 * page.evaluate("parseFloat(getComputedStyle(document.documentElement).fontSize)")
+    middle = box["x"] + thumb / 2 + (box["width"] - thumb) * 0.75 / 0.999
+    assert middle == pytest.approx(track["x"] + track["width"] * 0.75, abs=1.5)
+    ((marker, _),) = middles(page, ".marker span")
+    assert marker == pytest.approx(track["x"] + track["width"] * 0.75, abs=1.5)
+
+
+def test_attention_off_and_on_stand_back_to_back_in_one_scale(drawn: Draw, traces: dict[str, Trace]) -> None:
+    page = drawn("5-block")
+    off, on = (of_last_row(traces[run], "probs") for run in ("attention_off", "main"))
+    order = [int(k) for k in most_likely_first(traces["main"]["probs"][-1])]
+    assert words(page, ".versus tbody th") == [traces["main"].vocabulary[k] for k in order]
+    longest = max(*off, *on)
+    assert_bars(page, ".versus", [(0, row[k] / longest) for k in order for row in (off, on)])
+    # Those of the left column are mirrored: they grow away from the tokens.
+    mirrored = style(page, ".versus .track", "transform")
+    assert [matrix != "none" for matrix in mirrored] == [True, False] * len(order)
+
+
+def test_under_a_sum_a_bar_goes_to_what_was_there_and_on_to_the_sum(drawn: Draw, now: Trace) -> None:
+    page = drawn("5-block")
+    x, h, y = (of_last_row(now, name) for name in ("resid_pre", "resid_mid", "resid_post"))
+    low, high = min(0, *x, *h, *y), max(0, *x, *h, *y)
+    found = page.locator(".was").evaluate_all(
+        """(bars) => bars.map((bar) => [bar, bar.firstChild].flatMap((e) => {
+          const { left, width } = getComputedStyle(e, "::before");
+          return [parseFloat(left), parseFloat(left) + parseFloat(width)].map((x) => x / bar.clientWidth);
+        }))"""
+    )
+    pairs = [*zip(x, h, strict=True), *zip(h, y, strict=True)]
+    due = [[*sorted((0.0, before)), *sorted((before, after))] for before, after in pairs]
+    parts = [[(v - low) / (high - low) for v in bar] for bar in due]
+    assert found == [pytest.approx(bar, abs=2 * NEAR) for bar in parts]
+
+
+def test_the_arrows_of_the_needle_have_their_length_and_rise_with_their_logit(drawn: Draw, now: Trace) -> None:
+    page = drawn("6-output")
+    f, columns = now["ln_final.normalized"][-1], now["W_U"]
+    lengths, z = np.sqrt((columns**2).sum(axis=0)), now["logits"][-1]
+    needle = float(np.sqrt((f**2).sum()))
+    longest = max(needle, *map(float, lengths))
+    boxes = sizes(page, ".rays path:not(.foot)")
+    ((_, high),) = sizes(page, ".rays-picture .needle path")
+    unit = high / (needle / longest)
+    order = [int(k) for k in most_likely_first(now["probs"][-1])]
+    assert words(page, ".rays .token") == [now.vocabulary[k] for k in order]
+    for k, (wide, high) in zip(order, boxes, strict=True):
+        rise = float(z[k]) / needle
+        assert high / unit == pytest.approx(abs(rise) / longest, abs=0.012)
+        assert np.hypot(wide, high) / unit == pytest.approx(float(lengths[k]) / longest, abs=0.02)
+    heights = [y for _, y in middles(page, ".rays .token")]
+    assert heights == sorted(heights)
 
 
 # Number lines
@@ -159,7 +235,7 @@ def test_the_balls_stand_at_their_values_on_the_number_lines(drawn: Draw, now: T
     ((zero, _),) = middles(page, ".norm-picture .zero path")
     names = ("resid_post", "ln_final.centred", "ln_final.normalized")
     values = {name: of_last_row(now, name) for name in names}
-    all_values = [0.0, *chain(*values.values())]
+    all_values = [0.0, 1.0, float(now["ln_final.scale"][-1]), *chain(*values.values())]
     low, high = min(all_values), max(all_values)
     line = page.locator(".norm-picture .line").first.bounding_box()
     assert line is not None
@@ -172,6 +248,10 @@ def test_the_balls_stand_at_their_values_on_the_number_lines(drawn: Draw, now: T
         assert places == pytest.approx([values[name][i] * unit for i in order], abs=1)
         heights = [y for _, y in middles(page, f"{balls} circle")]
         assert all(upper < lower for lower, upper in zip(heights[::2], heights[1::2], strict=False))
+    spreads = page.locator(".norm-picture .spread").evaluate_all(
+        "(all) => all.map((e) => e.getBoundingClientRect().width)"
+    )
+    assert spreads == pytest.approx([2 * float(now["ln_final.scale"][-1]) * unit, 2 * unit], abs=1)
     ((mean, _),) = middles(page, ".norm-picture .mean path")
     assert mean - zero == pytest.approx(float(now["ln_final.mean"][-1]) * unit, abs=1)
 
@@ -270,6 +350,20 @@ def test_the_points_of_the_map_lie_at_the_entries_of_their_rows(drawn: Draw, now
     ]
     entries = [(float(x), float(y)) for x, y in zip(across, up, strict=True)]
     assert points == [pytest.approx(entry, abs=2 * NEAR) for entry in entries]
+
+
+def test_no_label_of_the_map_covers_another_and_each_stays_below_its_point(drawn: Draw) -> None:
+    page = drawn("2-embeddings")
+    page.evaluate("change({ set: { 'W_E.7.0': 1, 'W_E.9.0': 1, 'W_E.8.3': -0.95 } })")
+    page.wait_for_function("!pageWaiting")
+    boxes = page.locator(".map-picture .across text").evaluate_all(
+        "(all) => all.map((e) => e.getBoundingClientRect()).map((b) => [b.left, b.top + 3, b.right, b.bottom - 3])"
+    )
+    for k, (left, top, right, bottom) in enumerate(boxes):
+        for other in boxes[:k]:
+            assert right < other[0] or other[2] < left or bottom < other[1] or other[3] < top
+    points = [x for x, _ in middles(page, ".map-picture circle")]
+    assert [(left + right) / 2 for left, _, right, _ in boxes] == pytest.approx(points, abs=1)
 
 
 def test_lit_are_the_rows_of_the_last_token_and_of_the_last_position(drawn: Draw, now: Trace) -> None:

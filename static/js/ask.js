@@ -188,7 +188,34 @@ document.addEventListener("keydown", (event) => {
 });
 
 document.addEventListener("shown", () => {
+	kin = null;
 	setStops();
 	if (askNote.open) showAsked();
 });
 setStops();
+
+// What the pointer or the focus is on lights up wherever it stands: a number, its mark in a picture, a token, a symbol
+// with its table, a row by its heading.
+const KIN = "[data-ref], [data-v], .token, var, mi, msub";
+const kinKey = ({ now, dataset: { ref, v }, textContent }) => now ?? ref ?? v ?? `main=${textContent}`;
+let [kin, kinLit] = [null, []]; // The elements of each key, found when first needed; those that are lit.
+function findKin() {
+	kin = {};
+	each(`main :is(${KIN})`, (e) => {
+		const { trace, name } = live.find(kinKey(e)) || {};
+		const symbol = trace?.steps[name].symbol;
+		for (const key of [kinKey(e), symbol && `${trace.run}=${symbol.replace("_", "")}`]) (kin[key] ??= []).push(e);
+	});
+}
+function lightKin(target) {
+	if (!kin) findKin();
+	const row = target.closest("th[scope=row]")?.parentNode.querySelectorAll("[data-ref], .token");
+	const marks = row || [target.closest("msub") || target.closest(KIN) || askNote];
+	for (const e of kinLit) e.classList.remove("kin");
+	kinLit = [...marks].flatMap((mark) => kin[kinKey(mark)] || []);
+	for (const e of kinLit) e.classList.add("kin");
+}
+for (const type of ["pointerover", "focusin"])
+	document.addEventListener(type, ({ target, pointerType }) => {
+		if (pointerType === "mouse" || target.matches(":focus-visible")) lightKin(target);
+	});

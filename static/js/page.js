@@ -179,7 +179,7 @@ function scale({ elements, how, digits }) {
 	const refs = elements.map((element) => watched(element.dataset.v || element.firstChild.own.ref, spotsOf(element)));
 	let key;
 	return () => {
-		const values = refs.map((ref) => live.at(ref()) ?? NaN);
+		const values = refs.map((ref, k) => live.at((elements[k].now = ref())) ?? NaN);
 		if (key === (key = values.join())) return;
 		const finite = [0, ...values.filter(Number.isFinite)];
 		const [low, high] = [Math.min(...finite), Math.max(...finite)];
@@ -233,6 +233,18 @@ const LATER = {
 			put(element, "data-worked", ref);
 			if (there) put(element, "data-kind", workedKind(live, ref));
 		};
+	},
+	/** A label that would cover one before it stands some lines lower (labels_apart in web/calls/figures.py). */
+	"[data-apart]": (box) => () => {
+		const placed = [];
+		for (const point of box.children) {
+			const [x, y] = [point, point.firstChild].map(({ style }) => Number(style.getPropertyValue("--v")));
+			let lower = 0;
+			const covers = ([a, b]) => Math.abs(x - a) < 0.2 && Math.abs(y - lower / 15 - b) < 0.06;
+			while (placed.some(covers)) lower++;
+			placed.push([x, y - lower / 15]);
+			point.querySelector("text").style.setProperty("--n", lower);
+		}
 	},
 	/** An answer's sentence, which says what was calculated. */
 	".in-words": (element) => () => {

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 from markupsafe import Markup
 from numpy import ndindex
 
@@ -12,6 +13,9 @@ from sevensteps.web import tables
 from sevensteps.web.desk import Calls
 from sevensteps.web.marks import header
 from sevensteps.web.scales import scaled
+
+#: A label on a map is this wide and a line of it this high, as parts of the axes' spans (pictures.css: 275 and 240).
+WIDE, LINE = 0.2, 16 / 240
 
 
 class FigureCalls(Calls):
@@ -55,6 +59,23 @@ class FigureCalls(Calls):
     def vocabulary_of(self, run: str = "main") -> tuple[str, ...]:
         """The tokens by id."""
         return self.desk.runs.traces[run].vocabulary
+
+    def labels_apart(self, written: str, across: int, up: int) -> list[int]:
+        """For a point at two entries of each row: how many lines lower its label stands, to cover none before it.
+
+        static/js/page.js does the same in the same units: one is the whole span of an axis.
+        """
+        points = self.desk.runs[self.desk.runs.ref(written)][:, [across, up]]
+        low, high = points.min(axis=0).clip(max=0), points.max(axis=0).clip(min=0)
+        placed: list[tuple[float, float]] = []
+        lines = []
+        for x, y in ((points - low) / np.where(high > low, high - low, 1)).round(3):
+            lower = 0
+            while any(abs(x - a) < WIDE and abs(y - lower * LINE - b) < 0.9 * LINE for a, b in placed):
+                lower += 1
+            placed.append((x, y - lower * LINE))
+            lines.append(lower)
+        return lines
 
     def cuts_of(self, run: str = "main") -> list[Cut]:
         """The cuts of a run's text, as the tokenizer makes them."""
