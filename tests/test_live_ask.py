@@ -209,11 +209,11 @@ def test_the_link_leads_to_the_page_and_row_where_the_number_is_made(page: Page,
 
 def test_the_link_leads_to_the_line_on_the_same_page(page: Page, site: Path) -> None:
     visit(page, site, "6-output")
-    page.locator(f'td [data-ref="{ROOF}"]').last.click()
+    page.locator("td [data-ref='probs.4.6']").last.click()
     note(page).get_by_role("link", name="Step 6").click()
-    line = page.locator(f".worked[data-worked='{ROOF}']").locator("visible=true").first
+    line = page.locator(".worked[data-worked='probs.4.6']").locator("visible=true").first
     expect(line).to_be_in_viewport()
-    expect(title(page)).to_contain_text("logit")
+    expect(title(page)).to_contain_text("probability")
 
 
 @pytest.mark.parametrize("ref", ["logits.4.6", "resid_pre.4.1", "attn.q.0.4.1", "W_in.0.0"])
