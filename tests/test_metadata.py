@@ -27,9 +27,9 @@ LISTED = [name for name in PAGES if name != "404"]
 
 
 def meta(page: Element) -> dict[str, str]:
-    """The content of every <meta> by its name or property; each is there once."""
+    """The content of every <meta> by its name or property; each is there once (a colour of the frame once a theme)."""
     pairs = [(tag.get("name") or tag.get("property"), tag.get("content")) for tag in page.iter("meta")]
-    named = [(name, content) for name, content in pairs if name]
+    named = [(name, content) for name, content in pairs if name and name != "theme-color"]
     assert [name for name, count in Counter(name for name, _ in named).items() if count > 1] == []
     return dict(named)
 
