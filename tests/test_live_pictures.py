@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from live_pages import until
 from playwright.sync_api import Page
 from toys import load, shipped_data, shipped_runs
 
@@ -355,7 +356,7 @@ def test_the_points_of_the_map_lie_at_the_entries_of_their_rows(drawn: Draw, now
 def test_no_label_of_the_map_covers_another_and_each_stays_below_its_point(drawn: Draw) -> None:
     page = drawn("2-embeddings")
     page.evaluate("change({ set: { 'W_E.7.0': 1, 'W_E.9.0': 1, 'W_E.8.3': -0.95 } })")
-    page.wait_for_function("!pageWaiting")
+    until(page, "!pageWaiting")
     boxes = page.locator(".map-picture .across text").evaluate_all(
         "(all) => all.map((e) => e.getBoundingClientRect()).map((b) => [b.left, b.top + 3, b.right, b.bottom - 3])"
     )
