@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from live_pages import until
+from live_pages import fragment, until
 from numpy.typing import NDArray
 from playwright.sync_api import Page, expect
 from toys import load, shipped_data, shipped_runs, shipped_traces
@@ -120,6 +120,19 @@ def test_a_needle_of_no_length_gives_every_word_the_same(opened: Callable[[str],
         page.locator(f"[data-edit='needle.{i}']").fill("0")
     page.keyboard.press("Tab")
     assert set(texts(page, "needle/own_p", 8)) == {shown(1 / 8)}
+    assert set(texts(page, "needle/own_cosine", 8)) == {"undefined"}
+    assert page.locator(".words .marked").count() == 0
+
+
+def test_where_the_words_are_read_stands_in_the_address(opened: Callable[[str], Page]) -> None:
+    page = opened("needle-and-dial")
+    page.locator("#read-tied").check()
+    assert "needle_is_tied=1" in fragment(page)
+    page.reload()
+    expect(page.locator("#read-tied")).to_be_checked()
+    expect(page.locator(".plane .read-own").first).to_be_hidden()
+    page.locator("#read-own").check()
+    assert "needle_is_tied" not in fragment(page)
 
 
 def test_the_switch_reads_the_same_needle_where_the_embeddings_are(opened: Callable[[str], Page]) -> None:

@@ -34,4 +34,8 @@ if (tip) {
 	};
 	document.addEventListener("toy", tellAngle);
 	tellAngle();
+	// Which of the two is read is a part of the state, as 0 or 1.
+	const reads = [byId("read-own"), byId("read-tied")];
+	reads.forEach((radio, i) => (radio.onchange = () => change({ set: { needle_is_tied: i } })));
+	document.addEventListener("toy", () => (reads[Number(live.at("needle/needle_is_tied") > 0)].checked = true));
 }

@@ -29,7 +29,8 @@ function idsNamed(mark, spots, runs = live) {
 	if (kind === "last") return [lengthIn(runs) - 1];
 	const value = runs.at(seek(ref, spots, runs));
 	if (kind === "id") return value?.data ? [...value.data] : [value];
-	return value ? [mostLikelyFirst(value.data)[kind === "top" ? 0 : 1]] : [];
+	const id = value && mostLikelyFirst(value.data)[kind === "top" ? 0 : 1];
+	return value?.data[id] >= -Infinity ? [id] : []; // Of undefined numbers none is the largest.
 }
 
 /** Where a built ref is now: fixed for a text of this length, or looked up at each change. */
