@@ -15,10 +15,14 @@ const declared = (file) =>
   [...readFileSync(join(folder, file), "utf8").matchAll(/^(?:async )?(?:const|let|class|function\*?) +(\w+)/gm)].map(
     ([, name]) => [name, "readonly"],
   );
-/** A script may use what the others declare, and must not declare it again. Only the state of the toy is replaced. */
+/**
+ * A script may use what the others declare, and must not declare it again. Only the state of the toy is replaced.
+ * The build writes what all pages know of the toy.
+ */
 const globalsOf = (file) => ({
   ...Object.fromEntries(files.filter((other) => other !== file).flatMap(declared)),
   ...(file === "state.js" ? { live: "writable" } : {}),
+  ...(file === "engine.js" ? { TOY: "readonly" } : {}),
 });
 
 export default [

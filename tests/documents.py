@@ -10,7 +10,7 @@ from playwright.sync_api import Page
 
 from sevensteps.engine.toy import Toy
 from sevensteps.refs import Runs
-from sevensteps.web.live import live_data
+from sevensteps.web.live import live_data, shared_data
 
 #: The pages that carry the toy's JSON.
 WITH_SCRIPTS = tuple(name for name in PAGES if name != "404")
@@ -44,8 +44,8 @@ async ([html, code]) => {
 
 def evaluated(page: Page, toy: Toy, runs: Runs, code: str) -> Any:
     """What an expression gives in a document with this toy's JSON and the scripts."""
-    scripts = "".join(f"<script>{script}</script>" for script in SCRIPTS)
-    data = f'<script type="application/json" id="toy">{live_data(toy, runs, "", ())}</script>'
+    scripts = "".join(f"<script>{script}</script>" for script in (shared_data(toy, runs, ()), *SCRIPTS))
+    data = f'<script type="application/json" id="toy">{live_data(toy, runs, "")}</script>'
     return page.evaluate(_IN_A_FRAME, [f"<!doctype html><body>{data}{scripts}", code])
 
 

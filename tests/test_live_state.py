@@ -22,7 +22,7 @@ from live_pages import (
     until,
     values,
 )
-from pages import PAGES, read
+from pages import PAGES
 from playwright.sync_api import Page, expect
 from toys import load, shipped_data, shipped_runs, shipped_traces
 
@@ -397,16 +397,21 @@ def test_the_mask_alone_is_no_reason_for_a_notice(page: Page, site: Path) -> Non
 # What the page carries
 
 
-def carried(site: Path, name: str) -> dict[str, Any]:
-    return json.loads(read(site / f"{name}.html").find(".//script[@id='toy']").text)
-
-
 @pytest.mark.parametrize("name", [name for name in PAGES if name != "404"])
-def test_a_page_carries_its_toy_as_json_that_closes_no_script(site: Path, name: str) -> None:
+def test_a_page_carries_its_steps_as_json_that_closes_no_script(site: Path, name: str) -> None:
     html = (site / f"{name}.html").read_text(encoding="utf-8")
     inside = re.search(r'id="toy">(.*?)</script>', html, re.DOTALL)[1]
     assert "<" not in inside
-    assert json.loads(inside)["vocabulary"] == list(VOCABULARY)
+    assert set(json.loads(inside)) == {"derived", "given"}
+    assert '<script defer src="static/toy.js">' in html
+
+
+def test_all_pages_share_one_script_with_the_toy_itself(site: Path) -> None:
+    script = (site / "static/toy.js").read_text(encoding="utf-8")
+    assert "<" not in script
+    shared = json.loads(script.removeprefix("const TOY = ").removesuffix(";\n"))
+    assert shared["vocabulary"] == list(VOCABULARY)
+    assert shared["given"]["W_E"] == shipped_data()["weights"]["W_E"]
 
 
 def test_the_error_page_has_neither_toy_nor_panel(site: Path) -> None:

@@ -1,7 +1,9 @@
-// The forward pass as the page carries it: a list of steps, run over the given values (engine/steps.py).
+// The forward pass: a list of steps, run over the given values (engine/steps.py). static/toy.js holds it for all pages,
+// each page the steps that it uses beyond it.
 "use strict";
 
-const data = JSON.parse(document.getElementById("toy").textContent);
+const carried = JSON.parse(document.getElementById("toy").textContent);
+const data = { ...TOY, ...carried, given: { ...TOY.given, ...carried.given } };
 const words = (text = "") => text.split(" ").filter(Boolean);
 function asStep(line) {
 	const [name, op, inputs, symbol, title, page, axes, via] = line.split("~");

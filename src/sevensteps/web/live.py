@@ -1,6 +1,7 @@
-"""What a page carries for its scripts, as JSON: the step list, the given values, the runs, and the words.
+"""What the scripts run, as JSON: the step list, the given values, the runs, and the words.
 
-`static/js/engine.js` runs it. Model knowledge stays in Python: the scripts know the operations, not the model.
+What all pages share is a script of its own, so that it is loaded once; each page carries what it uses beyond that.
+`static/js/engine.js` runs both. Model knowledge stays in Python: the scripts know the operations, not the model.
 """
 
 import json
@@ -16,6 +17,7 @@ from sevensteps.engine.toyruns import RunSpec, own_patch
 from sevensteps.explain import EXPLANATIONS, NOTHING_TO_CALCULATE, SPECIAL
 from sevensteps.refs import POSITION_AXES, Runs
 
+FILE = "static/toy.js"
 #: Given anew by every text, so not carried.
 OF_THE_TEXT = ("ids", "targets", "size.tokens")
 _REFS = re.compile(r'data-(?!line)[a-z-]+="([^"]*)"')
@@ -25,38 +27,51 @@ _CONTROL = re.compile(r'data-edit="([\w.]+)"')
 _SPELLED = {"mlp": "MLP", "layer norm": "LayerNorm", "tied": "tied read-out"}
 
 
-def live_data(toy: Toy, runs: Runs, html: str, turned: Iterable[str]) -> Markup:
-    """The JSON for one page, safe inside <script>: the forward pass, and the derived steps that the page uses."""
-    forward = {step.name: step for step in toy.steps()}
+def shared_data(toy: Toy, runs: Runs, turned: Iterable[str]) -> str:
+    """The script with what all pages need: the forward pass, the given values, the runs and the words."""
     main = runs.traces["main"]
-    used = {run: list(_used(trace, forward, html)) for run, trace in runs.traces.items()}
-    everywhere = [step for step in used["main"] if step.op == "given" and all(step in steps for steps in used.values())]
-    own = {run: [step for step in steps if step not in everywhere] for run, steps in used.items()}
-    sources = [(main, [*forward.values(), *everywhere]), *((runs.traces[run], steps) for run, steps in own.items())]
-    given = {
-        step.name: trace.values[step.name]
-        for trace, steps in sources
-        for step in steps
-        if step.op == "given" and step.name not in OF_THE_TEXT
-    }
-    ops = {"set", *(step.op for _, steps in sources for step in steps)}
+    steps = toy.steps()
     data = {
         "vocabulary": toy.vocabulary,
         "end": toy.vocabulary.index(END) if END in toy.vocabulary else None,
         "activation": toy.activation,
-        "steps": [_row(main, step) for step in forward.values()],
-        "derived": {"": [_row(main, step) for step in everywhere]}
-        | {run: [_row(runs.traces[run], step) for step in steps] for run, steps in own.items() if steps},
+        "steps": [_row(main, step) for step in steps],
         "axes": AXES,
         "dials": list(turned),
         "switches": list(switches(toy)),
-        "given": {name: _plain(value.tolist()) for name, value in given.items()},
+        "given": _given(main, steps),
         "patch": dict(toy.runs["main"].patch),
         "runs": {name: _spec(toy, name, spec) for name, spec in toy.runs.items()} | _scenes(toy, runs),
-        "words": {op: wording for op, (wording, _) in EXPLANATIONS.items() if op in ops} | SPECIAL,
-        "nothing": {op: wording for op, wording in NOTHING_TO_CALCULATE.items() if op in ops},
+        "words": {op: wording for op, (wording, _) in EXPLANATIONS.items()} | SPECIAL,
+        "nothing": NOTHING_TO_CALCULATE,
     }
-    return Markup(json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"))
+    return f"const TOY = {_json(data)};\n"
+
+
+def live_data(toy: Toy, runs: Runs, html: str) -> Markup:
+    """The JSON of one page: the derived steps that it uses, with the values given to them."""
+    forward = {step.name: step for step in toy.steps()}
+    used = {run: list(_used(trace, forward, html)) for run, trace in runs.traces.items()}
+    everywhere = [step for step in used["main"] if step.op == "given" and all(step in steps for steps in used.values())]
+    own = {run: [step for step in steps if step not in everywhere] for run, steps in used.items()}
+    sources = [("main", everywhere), *own.items()]
+    rows = {"": everywhere} | {run: steps for run, steps in own.items() if steps}
+    data = {
+        "derived": {run: [_row(runs.traces[run or "main"], step) for step in steps] for run, steps in rows.items()},
+        "given": {name: value for run, steps in sources for name, value in _given(runs.traces[run], steps).items()},
+    }
+    return Markup(_json(data))
+
+
+def _json(data: Mapping[str, Any]) -> str:
+    """JSON that is safe inside <script>."""
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _given(trace: Trace, steps: Iterable[Step]) -> dict[str, Any]:
+    """The values of the steps that calculate nothing."""
+    names = [step.name for step in steps if step.op == "given" and step.name not in OF_THE_TEXT]
+    return {name: _plain(trace.values[name].tolist()) for name in names}
 
 
 def dials(toy: Toy, runs: Runs, pages: Iterable[str]) -> list[str]:

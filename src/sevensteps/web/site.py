@@ -14,7 +14,7 @@ from sevensteps.engine.faults import Fault, InputError
 from sevensteps.engine.toy import Toy, load_toy
 from sevensteps.engine.toyfile import read_toml
 from sevensteps.refs import Runs
-from sevensteps.web import fonts, preview
+from sevensteps.web import fonts, live, preview
 from sevensteps.web.calls import all_boxes, all_calls
 from sevensteps.web.derived import add_derived
 from sevensteps.web.desk import Broken, Desk, Page
@@ -170,10 +170,11 @@ def _pages(desk: Desk, toy: Toy, heads: dict[str, tuple[dict[str, Any], str]]) -
         desk.page = page
         html = desk.env.get_template("layout.html").render(
             page=page, head=heads[slug][0], body=Markup(body), step=STEPS.index(slug) + 1 if slug in STEPS else 0,
-            language=LANGUAGE, titles=titles, live=live_data(toy, desk.runs, body, turned), scripts=SCRIPTS,
+            language=LANGUAGE, titles=titles, live=live_data(toy, desk.runs, body), scripts=SCRIPTS,
             switches=switches(toy), picture={"file": preview.FILE, "width": preview.WIDTH, "height": preview.HEIGHT},
         )  # fmt: skip
         files[f"{slug}.html"] = page.stash.restore(html).encode()
+    files[live.FILE] = live.shared_data(toy, desk.runs, turned).encode()
     return files
 
 
