@@ -13,14 +13,18 @@ from toys import load, shipped_traces, toys
 from sevensteps.engine.faults import InputError
 from sevensteps.engine.ops import OPS
 from sevensteps.engine.steps import Step, Trace, run
-from sevensteps.explain import EXPLANATIONS, Worked, explain_ref
+from sevensteps.entries import ENTRIES
+from sevensteps.explain import NOTHING_TO_CALCULATE, WORDS, Worked, explain_ref
 from sevensteps.expression import Apply, evaluate, numbers
 from sevensteps.web.printing import shown
 from sevensteps.web.worked import closing_places
 
 
-def test_every_op_has_its_explanation() -> None:
-    assert set(EXPLANATIONS) == {*OPS, "given"}
+def test_every_op_is_explained_and_no_other() -> None:
+    # A patch with another value is a copy of it, one with a number is a setting.
+    assert set(WORDS) | set(NOTHING_TO_CALCULATE) == {*OPS, "given", "taken", "set", "linear3"}
+    # What has no entry is never calculated.
+    assert set(ENTRIES) == set(WORDS) - {"linear3"} | {"softmax beyond"}
 
 
 def exactly(worked: Worked) -> float:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from html import unescape
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 from xml.etree.ElementTree import Element
 
 import numpy as np
@@ -21,10 +20,9 @@ from toys import load, shipped, shipped_runs, toys
 from sevensteps.claims import holds
 from sevensteps.engine.faults import InputError
 from sevensteps.engine.steps import Trace, run
-from sevensteps.explain import EXPLANATIONS
 from sevensteps.refs import Runs, UnknownRefError
 from sevensteps.web.marks import Marks
-from sevensteps.web.tables import closing_notes, decimal_text, from_printed, sum_notes
+from sevensteps.web.tables import decimal_text, from_printed
 
 #: [ref, worked line, its kind, sentence, label] of every number of every run, as HTML.
 ALL_WORKED = """
@@ -67,12 +65,6 @@ def assert_told_alike(runs: Runs, told: list[list[str]], known: dict[str, list[s
             assert plain(sentence) == plain(marks.sentence(ref)), ref
             assert plain(label) == plain(marks.label(ref)), ref
             known[ref] = [kind, line, sentence, label]
-
-
-def test_every_op_is_explained_and_no_other(page: Page, site: Path) -> None:
-    page.goto((site / f"{STEPS[0]}.html").as_uri())
-    # Nothing calculates what is given or drawn. A patch with another value is a copy.
-    assert set(page.evaluate("Object.keys(ENTRIES)")) == set(EXPLANATIONS) - {"given", "draw"} | {"taken"}
 
 
 def test_every_number_of_every_run_on_every_page_is_told_as_in_python(page: Page, site: Path) -> None:
@@ -189,44 +181,29 @@ def test_every_claim_of_every_page_is_judged_as_in_python(
     assert bool(judged[False]) == bool(edit)
 
 
-NOTES = """([set, tables]) => {
+BY_HAND = """([set, refs]) => {
   const runs = new Runs({ ...SHIPPED, set });
-  const plain = (notes) => notes.map((note) => [note.ref, note.calculated]);
-  return tables.map((refs) => [
-    plain(closingNotes(runs, refs)), plain(sumNotes(runs, refs)), refs.map((ref) => fromPrinted(runs, ref)),
-  ]);
+  return refs.map((ref) => fromPrinted(runs, ref));
 }"""
 
 
-def is_there(runs: Runs, ref: str) -> bool:
-    """A generated text may have become shorter."""
+def by_hand(runs: Runs, ref: str) -> str | None:
+    """What a calculator gives from the printed operands. A generated text may have become shorter."""
     try:
-        return runs[ref].ndim == 0
+        value = from_printed(runs, ref) if runs[ref].ndim == 0 else None
     except UnknownRefError:
-        return False
-
-
-def notes_in_python(runs: Runs, refs: list[str]) -> list[Any]:
-    there = [ref for ref in refs if is_there(runs, ref)]
-    by_hand = [from_printed(runs, ref) if ref in there else None for ref in refs]
-    return [
-        [[note.ref, note.calculated] for note in closing_notes(runs, there)],
-        [[note.ref, note.calculated] for note in sum_notes(runs, there)],
-        [None if value is None else decimal_text(value) for value in by_hand],
-    ]
+        return None
+    return None if value is None else decimal_text(value)
 
 
 @pytest.mark.parametrize("edit", EDITS, ids=lambda edit: "+".join(list(edit)[:2]) or "shipped")
-def test_every_table_has_the_notes_of_python(
+def test_a_calculator_gives_the_same_from_the_printed_numbers_of_every_table(
     page: Page, site: Path, pages: dict[str, Element], edit: dict[str, float]
 ) -> None:
     runs = edited_runs(edit)
     for slug in WITH_SCRIPTS:
-        tables = [
-            list(dict.fromkeys(mark.get("data-ref") for mark in with_attribute(table, "data-ref")))
-            for table in pages[slug].iter("table")
-        ]
+        marks = (mark for table in pages[slug].iter("table") for mark in with_attribute(table, "data-ref"))
+        refs = list(dict.fromkeys(mark.get("data-ref") for mark in marks))
         page.goto((site / f"{slug}.html").as_uri())
-        found = page.evaluate(NOTES, [edit, tables])
-        for refs, notes in zip(tables, found, strict=True):
-            assert notes == notes_in_python(runs, refs), slug
+        found = page.evaluate(BY_HAND, [edit, refs])
+        assert dict(zip(refs, found, strict=True)) == {ref: by_hand(runs, ref) for ref in refs}, slug

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from conftest import ROOT
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 from toys import shipped_data, toml
 
 from sevensteps.web.site import load_sources, render
@@ -61,11 +61,11 @@ SHOW = """async (state) => {
 # What a reader and the other scripts find on a page, element by element in order, and what stands in it by itself.
 FOUND = r"""() => {
   const kept = ["data-ref", "data-token", "data-worked", "data-kind", "data-answer", "data-token-answer",
-    "data-calculated", "data-printed-sum"];
-  // Controls; cuts and picks, which play.js makes. Page 7 says in other words where the toy's text goes on otherwise,
-  // and of a row that it names by its token.
+    "data-calculated"];
+  // Controls; cuts and picks, which play.js makes; notes, which speak of the toy as built. Page 7 says in other words
+  // where the toy's text goes on otherwise, and of a row that it names by its token.
   const otherwise = `p:has([data-claim*="generated/"]:not([data-every])), p:has([data-claim="0 = 1"])`;
-  const left = new Set(document.querySelectorAll(`.live, [data-cuts] *, output, ${otherwise}`));
+  const left = new Set(document.querySelectorAll(`.live, [data-cuts] *, output, .notes, ${otherwise}`));
   const lines = [];
   const look = (element) => {
     if (left.has(element)) return;
@@ -197,3 +197,15 @@ def test_only_what_changed_is_marked_and_says_what_it_was(page: Page, site: Path
     assert "changed" in weight.get_attribute("class")
     assert page.locator(".changed[data-ref^='W_U.']:not([data-ref='W_U.3.6'])").count() == 0
     assert page.locator(".changed[data-ref^='resid_post']").count() == 0
+
+
+def test_notes_on_printed_digits_speak_of_the_toy_as_built_only(page: Page, site: Path) -> None:
+    page.goto((site / "6-output.html").as_uri())
+    note = page.locator(".note:has([data-calculated])").first
+    figures = note.locator(".as-built")
+    expect(figures).to_be_visible()
+    page.evaluate("change({ set: { 'W_U.3.6': 0.7 } })")
+    expect(figures).to_be_hidden()
+    expect(note).to_contain_text("rounded afterwards")
+    page.evaluate("travel(-1)")
+    expect(figures).to_be_visible()

@@ -72,6 +72,11 @@ function pose(ref) {
 	if (here) hint.replaceChildren(...sentenceNodes(live, ref));
 	exercise.posed = ref;
 }
+/** The refs of all entries of a value. */
+const entriesOf = (ref) => {
+	const value = live.at(ref);
+	return value?.shape ? [...Array(value.shape[0]).keys()].flatMap((i) => entriesOf(`${ref}.${i}`)) : [ref];
+};
 const any = (list) => list[Math.floor(Math.random() * list.length)];
 /** Asks for some number that is calculated on this page; on page 1 for an id. */
 DO.another = () => {

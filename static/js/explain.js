@@ -10,8 +10,12 @@ function make(tag, attributes, ...children) {
 }
 
 // An expression is a number of the toy {ref, value}, a constant, or an operator with its operands.
-const apply = (operator, ...operands) => ({ operator, operands });
-const plus = (terms) => (terms[1] ? apply("+", ...terms) : terms[0]);
+/** Sums and products of any length are one; of a single operand they are the operand. */
+function apply(operator, operands) {
+	if (!"+×".includes(operator)) return { operator, operands };
+	const parts = operands.flatMap((x) => (x?.operator === operator ? x.operands : (x ?? [])));
+	return parts[1] ? { operator, operands: parts } : parts[0];
+}
 
 /** An input of a step as a function: index -> entry. Of the index it takes what it has axes for. */
 function operand({ run, values, steps }, from) {
@@ -25,81 +29,60 @@ function operand({ run, values, steps }, from) {
 	return Object.assign(entry, { shape: shape.slice(first.length), step: steps[name] });
 }
 
-const row = (x, i) => Array.from({ length: width(x) }, (_, k) => x(...i.slice(0, x.shape.length - 1), k));
-const dots = (x, i, other, ...more) => plus([...row(x, i).map((v, k) => apply("×", v, other(k))), ...more]);
-const squares = (x, i) => plus(row(x, i).map((v) => apply("square", v)));
-const largest = (x, i) => row(x, i).reduce((a, b) => (b.value > a.value ? b : a));
-const gelu = (x, share) => apply("×", 0.5, x, apply("+", 1, share));
-const copy = (i, x) => x(...i);
-const kept = (i, p) => (p(...i).value === i.own ? p(...i) : null);
-const by = (operator) => (i, ...all) => apply(operator, ...all.map((x) => x(...i)));
-/** The second operand may be one row for all rows. */
-const entrywise = (operator) => (i, a, b) => apply(operator, a(...i), b(...i.slice(-b.shape.length)));
+/** The expression of an entry, by the form that entries.py has for its op. */
+function built(form, index, operands) {
+	const [a, b, c] = operands;
+	const [i, j, n] = [index.slice(0, -1), index.at(-1), width(a)];
+	const row = [...Array(n || 0).keys()];
+	const upTo = (order) => order.slice(0, order.indexOf(j) + 1);
+	const places = {
+		x: () => index,
+		y: (k, { shape }) => index.slice(-shape.length),
+		i: () => i,
+		j: () => j,
+		k: (k) => k,
+		q: () => j % n,
+		m: () => row.reduce((best, k) => (a(...i, k).value > a(...i, best).value ? k : best)),
+		B: () => b(...index).value,
+		C: (k) => c().value * n + k,
+	};
+	let words = form.split(" ");
+	function read(k) {
+		const word = words.shift();
+		const [first, ...letters] = word;
+		if (first === "Σ") {
+			const range = letters[0] ? upTo(mostLikelyFirst(row.map((k) => a(k).value))) : row;
+			const start = words;
+			return apply("+", range.map((k) => ((words = [...start]), read(k))));
+		}
+		if (letters[0] === "*") return apply(first, operands.map((x) => x()));
+		const does = CALCULATE[word];
+		if (does) return apply(word, [read(k), ...(does.length === 1 ? [] : [read(k)])]);
+		if (!"abcp".includes(first)) return word === "n" ? `${n}` : word;
+		const x = { a, b, c, p: operands[Math.floor(j / n)] }[first];
+		return x?.(...letters.flatMap((letter) => places[letter](k, x)));
+	}
+	return read();
+}
 
-/** op -> (index, with the entry's own value; inputs and what the step cites) -> expression; null: none. */
-const ENTRIES = {
-	taken: copy,
-	rows: (i, table, ids) => table(ids(...i).value, i.at(-1)),
-	first_rows: copy,
-	transpose: (i, x) => x(...[...i].reverse()),
-	add: entrywise("+"),
-	multiply: entrywise("×"),
-	subtract: by("−"),
-	divide: by("/"),
-	row_mean: (i, x) => apply("/", plus(row(x, i)), width(x)),
-	row_mean_square: (i, x) => apply("/", squares(x, i), width(x)),
-	root_with_epsilon: (...all) => apply("root", by("+")(...all)),
-	square_root: by("root"),
-	linear: (i, x, w, ...bias) => dots(x, i, (k) => w(k, i.at(-1)), ...bias.map((b) => b(i.at(-1)))),
-	linear_part: (i, z, w, head) => dots(z, i, (k) => w(head().value * width(z) + k, i.at(-1))),
-	scores: (i, q, k) => dots(q, i, (n) => k(i[1], n)),
-	causal_mask: (i, x) => (i[1] > i[0] ? null : x(...i)),
-	exp: by("exp"),
-	row_sum: (i, x) => plus(row(x, i)),
-	softmax: (i, x, e, total) => {
-		// Where e^x leaves the range of float64, it is told from x − max.
-		const all = e && total(...i).value;
-		if (all > 0 && all < Infinity && (e(...i).value > 0 || i.own === 0)) return by("/")(i, e, total);
-		const most = largest(x, i);
-		const shifted = row(x, i).map((v) => apply("exp", apply("−", v, most)));
-		return apply("/", shifted[i.at(-1)], plus(shifted));
-	},
-	concat: (i, ...parts) => parts.flatMap((part) => row(part, i))[i.at(-1)],
-	relu: (i, x) => apply("max", 0, x(...i)),
-	gelu_tanh: (i, at) => {
-		const x = at(...i);
-		const inner = apply("+", x, apply("×", 0.044715, apply("cube", x)));
-		return gelu(x, apply("tanh", apply("×", apply("root", apply("/", 2, "π")), inner)));
-	},
-	gelu_erf: (i, x) => gelu(x(...i), apply("erf", apply("/", x(...i), apply("root", 2)))),
-	pick: (i, table, columns) => table(...i, columns(...i).value),
-	neg_log: (...all) => apply("negate", by("ln")(...all)),
-	log: by("ln"),
-	total: by("+"),
-	product: by("×"),
-	row_norm: (i, x) => apply("root", squares(x, i)),
-	cosines: (i, x, length) => apply("/", x(...i), apply("×", length(i[0]), length(i[1]))),
-	at_temperature: (i, z, t) => (t().value ? apply("/", apply("−", z(...i), largest(z, i)), t()) : null),
-	cumulative: ([own], p) => {
-		const order = mostLikelyFirst(row(p, []).map((v) => v.value));
-		return plus(order.slice(0, order.indexOf(own) + 1).map((k) => p(k)));
-	},
-	keep_top_k: kept,
-	keep_top_p: kept,
-};
-
-/** How one number comes about: {ref, value, expression, wording, operands}; null where there is no such number. */
+/** How one number comes about: {ref, value, expression, wording, operands}; without an expression: not calculated. */
 function explain(runs, ref) {
 	if (typeof runs.at(ref) !== "number") return null;
 	const { trace, name, index } = runs.find(ref);
 	const result = operand(trace, name)(...index);
 	const source = trace.patch[name];
 	let { op, inputs, via } = trace.steps[name];
-	if (name in trace.patch) [op, inputs] = source.replace ? ["taken", [source.replace(".T", "")]] : ["set", []];
+	if (name in trace.patch) [op, inputs, via] = source.replace ? ["taken", [source.replace(".T", "")], []] : ["set", [], []];
 	const operands = [...inputs, ...via].map((input) => operand(trace, input));
-	const entry = ENTRIES[/\.T$/.test(source) ? "transpose" : op];
-	index.own = result.value;
-	const expression = entry?.(index, ...operands);
+	const [first, second] = operands.slice(1).map((x) => x(...index).value);
+	let form = data.entries[/\.T$/.test(source) ? "transpose" : op];
+	// Where e^x or its sum leaves the range of float64.
+	if (op === "softmax" && !(second > 0 && second < Infinity && (first > 0 || result.value === 0)))
+		form = data.entries["softmax beyond"];
+	if (op === "at_temperature" && !first) form = "";
+	let expression = form && built(form, index, operands);
+	// Masked, or filtered out.
+	if (expression?.ref && expression.value !== result.value && !isNaN(result.value)) expression = null;
 	const said = expression ? data.words : data.nothing;
 	return { ...result, expression, wording: said[op + inputs.length] || said[op], operands };
 }
@@ -125,7 +108,7 @@ const CALCULATE = {
 };
 function calculated(e, read) {
 	if (e.operator) return CALCULATE[e.operator](...e.operands.map((x) => calculated(x, read)));
-	return e.ref ? readNumber(read(e.value)) : e === "π" ? Math.PI : e;
+	return e.ref ? readNumber(read(e.value)) : e === "π" ? Math.PI : Number(e);
 }
 const digits = (x, places) =>
 	rounded(Number(x.toPrecision(15)) * (1 + 4e-16) + (Math.sign(x) * 1e-9) / 10 ** places, places);
@@ -199,7 +182,7 @@ function formulaNodes(expression, number, tight) {
 	const write = (x, inside) => formulaNodes(x, number, inside);
 	if (value < 0 ? tight !== undefined : tight && isInfix) return ["(", ...write(expression), ")"];
 	if (ref) return [number(expression)];
-	if (!operator) return [structure(`${expression}`)];
+	if (!operator) return [structure(expression)];
 	const [first, ...rest] = operands;
 	if (isInfix) {
 		const isProduct = "×/".includes(operator);
@@ -253,42 +236,4 @@ function holds(compiled, runs) {
 		if (sign === "≈") return Math.abs(a - b) < 0.0005;
 		return (a < b ? "<≤≠" : a > b ? ">≥≠" : a === b ? "=≤≥" : "").includes(sign);
 	});
-}
-
-// Notes of tables (web/tables.py): what the printed digits give, where it is not what is printed.
-const readPrinted = (value) => readNumber(entered(value));
-/** Whether a number, or what it is a copy of, is among the refs. */
-const isThere = (runs, ref, there) =>
-	there.has(ref) || (!!ref && isThere(runs, explain(runs, ref).expression?.ref, there));
-
-/** [{ref, calculated}] where the printed result is more than one unit of its last digit away. */
-function closingNotes(runs, refs) {
-	const there = new Set(refs);
-	return refs.flatMap((ref) => {
-		const text = fromPrinted(runs, ref);
-		if (text === null || !leaves(explain(runs, ref).expression).every((n) => isThere(runs, n.ref, there))) return [];
-		const unit = 10 ** -Math.min(3, 11 - exponent(readNumber(text)));
-		const off = Math.abs(readNumber(text) - readPrinted(runs.at(ref)));
-		return off > 1.0001 * unit ? [{ ref, calculated: text }] : [];
-	});
-}
-
-/** [{ref, calculated}] for each whole row of probabilities whose printed entries do not add up to 1. */
-function sumNotes(runs, refs) {
-	const there = new Set(refs);
-	const rows = new Set(refs.map((ref) => ref.replace(/\.[^.]*$/, "")));
-	return [...rows].flatMap((ref) => {
-		const values = runs.at(ref)?.data;
-		if (!values?.every((v, k) => isFinite(v) && there.has(`${ref}.${k}`)) || !isShare(runs.find(ref))) return [];
-		const total = digits(sum([...values].map(readPrinted)), 3);
-		return total === "1.000" ? [] : [{ ref, calculated: total }];
-	});
-}
-
-/** Whether a step's rows add up to 1: softmax, or entries divided by their own sum. */
-function isShare({ trace, name }) {
-	const { op, inputs } = trace.steps[name];
-	if (op !== "divide") return op === "softmax";
-	const total = operand(trace, inputs[1]).step;
-	return total.op === "row_sum" && total.inputs[0] === inputs[0];
 }

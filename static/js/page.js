@@ -209,13 +209,10 @@ function scales() {
 		const column = "byColumn" in table.dataset ? cell.cellIndex : "";
 		if (table.querySelector("td:not([data-v])[style]")) join(cell, table, column, "size", 2);
 	}
-	return [...groups.values()].flatMap((own) => Object.values(own).map(scale));
+	const all = [...groups.values()].flatMap((own) => Object.values(own));
+	return all.map((group) => inBlock(group.elements[0], scale(group)));
 }
 
-const entriesOf = (ref) => {
-	const value = live.at(ref);
-	return value?.shape ? [...Array(value.shape[0]).keys()].flatMap((i) => entriesOf(`${ref}.${i}`)) : [ref];
-};
 const LATER = {
 	".worked"(element, own, spots) {
 		const refNow = watched(own.worked, spots, own.entry);
@@ -254,27 +251,8 @@ const LATER = {
 	},
 	"[data-calculated]": (element, own, spots) => () =>
 		write(element, fromPrinted(live, seek(own.calculated, spots)) ?? "–"),
-	/** What the printed digits of a table give (templates/boxes.html). */
-	".notes": (box, { of }) => () => {
-		const cells = [...box.parentNode.querySelectorAll("td > [data-ref]")].map((cell) => cell.dataset.ref);
-		const refs = of ? of.split(" ").flatMap((ref) => entriesOf(follow(ref))) : cells;
-		const note = (start, found, between, attribute, end) => {
-			const pairs = found.flatMap((one, k) => {
-				const figure = make("span", { class: "num", [attribute]: one.ref }, one.calculated);
-				return [k ? ", " : "", make("span", { class: "pair" }, ...labelNodes(live, one.ref), between, figure)];
-			});
-			return found.length ? [make("p", { class: "note" }, start, ...pairs, end)] : [];
-		};
-		fill(box, [
-			...note("With the printed digits a calculator gives ", closingNotes(live, refs), " = ", "data-calculated",
-				": the table was calculated with all digits and rounded afterwards. Other last digits differ by one at most."),
-			...note("Printed, ", sumNotes(live, refs), " adds to ", "data-printed-sum",
-				": each entry is rounded on its own."),
-		]);
-	},
 	/** What each cell lacks to the longest decimals of its column. */
-	".table > .notes, .bars": (box) => () => {
-		const table = box.matches(".bars") ? box : box.parentNode.querySelector("table");
+	".table:has(> .notes) table, .bars": (table) => () => {
 		const rows = [...table.tBodies[0].rows, ...(table.tFoot?.rows || [])];
 		for (let k = 1; k < rows[0].cells.length; k++) {
 			const cells = rows.map((row) => row.cells[k]);
@@ -288,11 +266,20 @@ const LATER = {
 	},
 };
 
+// What a reader sees comes first: a task knows the block of the page that it writes to.
+const inView = new Set();
+const eye = new IntersectionObserver((blocks) => {
+	for (const { target, isIntersecting } of blocks) inView[isIntersecting ? "add" : "delete"](target);
+});
+const inBlock = (element, task) =>
+	element.parentNode === pageMain ? Object.assign(task, { block: element }) : inBlock(element.parentNode, task);
+const isSeen = ({ block }) => !inView.size || inView.has(block);
+
 // Worked lines, notes and play.js make their own marks.
 const watch = (all) =>
 	Object.entries(all).flatMap(([selector, show]) =>
 		within(`:is(${selector}):not(.worked *, .notes *, [data-cuts] *, [data-picks] *)`).map((element) =>
-			show(element, (element.own ??= { ...element.dataset }), spotsOf(element)),
+			inBlock(element, show(element, (element.own ??= { ...element.dataset }), spotsOf(element))),
 		),
 	);
 
@@ -310,6 +297,7 @@ function arrange() {
 	tasks = watch(AT_ONCE);
 	tasks.push(...scales());
 	later = watch(LATER);
+	for (const block of pageMain.children) eye.observe(block);
 }
 
 const runsShown = within("[data-each]").map((box) => box.dataset.each.split(" ")[1] || "main");
@@ -329,8 +317,10 @@ function showLater(queue) {
 document.addEventListener("toy", () => {
 	clearTimeout(pageWaiting);
 	fit();
-	for (const task of tasks) task();
-	pageWaiting = setTimeout(showLater, 0, [...later]);
+	for (const task of tasks.filter(isSeen)) task();
+	const unseen = (task) => !isSeen(task);
+	const queue = [...later.filter(isSeen), ...tasks.filter(unseen), ...later.filter(unseen)];
+	pageWaiting = setTimeout(showLater, 0, queue);
 });
 // The first change needs not wait for it.
 setTimeout(fit);

@@ -153,7 +153,7 @@ function refresh() {
 		tellFault(control.dataset.edit, "");
 	});
 	each("[data-switch]", (box) => (box.checked = live.state.off.includes(box.dataset.switch)));
-	put(document.body, "data-off", live.state.off.join(" ")); // for styles
+	put(document.body, "data-toy", [toyHash && "changed", ...live.state.off].join(" ")); // for styles
 	setTimeout(carry); // Links are looked at less soon than numbers.
 	const able = { undo: place, redo: states.length - 1 - place, reset: toyHash };
 	for (const what in able) each(`[data-do=${what}]`, (button) => (button.disabled = !able[what]));

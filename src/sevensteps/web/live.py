@@ -14,7 +14,8 @@ from markupsafe import Markup
 from sevensteps.engine.steps import AXES, Step, Trace
 from sevensteps.engine.toy import END, Toy
 from sevensteps.engine.toyruns import RunSpec, own_patch
-from sevensteps.explain import EXPLANATIONS, NOTHING_TO_CALCULATE, SPECIAL
+from sevensteps.entries import ENTRIES
+from sevensteps.explain import NOTHING_TO_CALCULATE, WORDS
 from sevensteps.refs import POSITION_AXES, Runs
 
 FILE = "static/toy.js"
@@ -42,7 +43,8 @@ def shared_data(toy: Toy, runs: Runs, turned: Iterable[str]) -> str:
         "given": _given(main, steps),
         "patch": dict(toy.runs["main"].patch),
         "runs": {name: _spec(toy, name, spec) for name, spec in toy.runs.items()} | _scenes(toy, runs),
-        "words": {op: wording for op, (wording, _) in EXPLANATIONS.items()} | SPECIAL,
+        "entries": ENTRIES,
+        "words": WORDS,
         "nothing": NOTHING_TO_CALCULATE,
     }
     return f"const TOY = {_json(data)};\n"

@@ -203,12 +203,11 @@ class TableCalls(Calls):
         runs = self.desk.runs
         values = [runs.ref(name) for name in written]
         entries = [".".join((ref, *map(str, i))) for ref in values for i in ndindex(runs[ref].shape)]
-        return self._notes(entries, " ".join(values))
+        return self._notes(entries)
 
-    def _notes(self, refs: list[str], of: str = "") -> Markup:
+    def _notes(self, refs: list[str]) -> Markup:
         runs = self.desk.runs
         html = self.desk.macro("notes")(
-            of=of,
             notes=[self._note(note, "data-calculated") for note in tables.closing_notes(runs, refs)],
             sums=[self._note(note, "data-printed-sum") for note in tables.sum_notes(runs, refs)],
         )
