@@ -1,6 +1,7 @@
 """Every box to check oneself takes an answer and judges it; exercises without end; progress, where storage works."""
 
 import json
+import math
 import re
 from collections.abc import Callable
 from html import unescape
@@ -17,6 +18,8 @@ from pages import STEPS, of_class, only, read, text, with_attribute
 from playwright.sync_api import Locator, Page, expect
 from toys import shipped_runs
 
+from sevensteps.explain import explain
+from sevensteps.expression import numbers
 from sevensteps.web.marks import Marks
 from sevensteps.web.printing import shown
 from sevensteps.web.slips import slips
@@ -126,14 +129,16 @@ def test_the_first_unknown_miss_opens_the_hint_and_the_second_offers_the_answer(
         ("3-query-key-value", 1, "half", "I cannot read a number there"),
         ("3-query-key-value", 1, "1/0", "I cannot read a number there"),
         ("3-query-key-value", 1, "0.65 0.7", "I cannot read a number there"),
+        ("6-output", "[data-token-answer]", "mouse", "The toy has no such token."),
     ],
 )
 def test_what_cannot_be_read_is_refused_kindly_and_counts_as_no_miss(
-    page: Page, site: Path, name: str, number: int, typed: str, reply: str
+    page: Page, site: Path, name: str, number: int | str, typed: str, reply: str
 ) -> None:
     visit(page, site, name)
-    assert answer(box(page, number), typed).startswith(reply)
-    expect(box(page, number).locator(".hint div")).to_be_hidden()
+    place = box(page, number) if isinstance(number, int) else page.locator(f".check{number}")
+    assert answer(place, typed).startswith(reply)
+    expect(place.locator(".hint div")).to_be_hidden()
 
 
 @pytest.mark.parametrize("number", [1, 3])
@@ -320,6 +325,19 @@ def test_a_page_has_the_words_of_its_slips_and_no_others(pages: dict[str, Elemen
 # Exercises.
 
 
+def assert_worth_asking(ref: str, name: str) -> None:
+    """No 0 + 0, no e to −∞, and no run that makes no difference to the number."""
+    run, _, rest = ref.rpartition("/")
+    assert run != "play"
+    if run and rest in set(MAIN.refs()):
+        assert float(RUNS[ref]) != float(MAIN[rest])
+    if name != STEPS[0]:
+        expression = explain(*RUNS.find(ref)).expression
+        assert expression is not None
+        operands = [number.value for number in numbers(expression)]
+        assert sum(bool(v) and math.isfinite(v) for v in operands) * 2 > len(operands)
+
+
 @pytest.mark.parametrize("name", STEPS)
 def test_twenty_exercises_of_a_page_ask_for_its_own_numbers_and_take_them(page: Page, site: Path, name: str) -> None:
     visit(page, site, name)
@@ -332,6 +350,7 @@ def test_twenty_exercises_of_a_page_ask_for_its_own_numbers_and_take_them(page: 
         posed.add(ref)
         trace, value, _ = RUNS.find(ref)
         assert trace.steps[value].page == STEPS.index(name) + 1
+        assert_worth_asking(ref, name)
         asking = exercise.locator(".working").first.text_content()
         line = unescape(re.sub("<[^>]*>", "", marks.worked(ref)))
         right = shown(float(RUNS[ref]))

@@ -501,3 +501,4 @@ def test_a_link_leads_to_a_like_row_where_the_page_of_the_step_does_not_show_the
     note(page).get_by_role("link", name="Step 3").click()
     expect(page).to_have_url(re.compile("3-query-key-value"))
     assert page.evaluate("askedAt.dataset.ref").startswith("attn.pattern.")
+    expect(note(page)).to_contain_text("This page does not show it, perhaps one like it.")

@@ -209,3 +209,29 @@ def test_notes_on_printed_digits_speak_of_the_toy_as_built_only(page: Page, site
     expect(note).to_contain_text("rounded afterwards")
     page.evaluate("travel(-1)")
     expect(figures).to_be_visible()
+
+
+# What is in view, and of it what does not say the same as the toy; then the same for the whole page, when it is shown.
+BEHIND = """async () => {
+  const wrong = (marks) => marks.filter((mark) => mark.textContent !== shown(live.at(mark.dataset.ref))).length;
+  const marks = [...document.querySelectorAll("main td > [data-ref]")];
+  const seen = marks.filter((mark) => {
+    const { top, bottom } = mark.getBoundingClientRect();
+    return bottom > 0 && top < innerHeight;
+  });
+  change({ set: { "W_U.3.6": 0.7, "W_U.1.6": -2 } });
+  const behind = [wrong(seen), wrong(marks)];
+  while (pageWaiting) await new Promise((done) => setTimeout(done));
+  return [seen.length, ...behind, wrong(marks)];
+}"""
+
+
+def test_what_is_in_view_follows_at_once_and_the_rest_of_the_page_a_moment_later(page: Page, site: Path) -> None:
+    page.goto((site / "6-output.html").as_uri())
+    page.locator("td [data-ref='W_U.3.6']").first.scroll_into_view_if_needed()
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+    seen, behind_in_view, behind, behind_at_last = page.evaluate(BEHIND)
+    assert seen > 40
+    assert behind_in_view == 0
+    assert behind > 0
+    assert behind_at_last == 0

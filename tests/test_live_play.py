@@ -239,9 +239,12 @@ def test_greedy_runs_to_the_end_token_says_so_and_restarts(opened: Open) -> None
     assert appended(page) == greedy()
     assert appended(page)[-1] == END
     expect(page.locator(".player [role=status]")).to_have_text("The end token was picked: the text is over.")
+    expect(page.locator(".player-text > [data-token]")).to_be_hidden()
+    expect(page.get_by_role("button", name="New seed")).to_be_disabled()
     button(page, "Append it")
     assert appended(page) == greedy()
     button(page, "Restart")
+    expect(page.locator(".player-text > [data-token]")).to_be_visible()
     assert appended(page) == []
     expect(page.locator(".player [role=status]")).to_have_text("")
     assert next_token(page) == greedy()[0]

@@ -43,6 +43,8 @@ function judge(box, text) {
 	const trap = [...box.querySelectorAll(".traps li")].find((li) => isMet(li.querySelector("data, .token, b")));
 	const slip = trap || (ref && replyTo(slipAt(ref, is)));
 	if (slip) return ["slip", slip];
+	const isToken = [data, ...Object.values(data.runs)].some(({ vocabulary }) => vocabulary?.some(is));
+	if (!ref && !choice && !isToken) return ["no-token"];
 	return [Math.abs(number / right - 1) < 0.05 ? "close" : box.querySelector(".hint").open ? "again" : "miss"];
 }
 
@@ -78,14 +80,17 @@ const entriesOf = (ref) => {
 	return value?.shape ? [...Array(value.shape[0]).keys()].flatMap((i) => entriesOf(`${ref}.${i}`)) : [ref];
 };
 const any = (list) => list[Math.floor(Math.random() * list.length)];
-/** Asks for some number that is calculated on this page; on page 1 for an id. */
+/** Asks for some number that is calculated on this page, of a run that makes a difference; on page 1 for an id. */
 DO.another = () => {
 	for (let tries = 0; tries < 999; tries++) {
-		const run = any(Object.keys(data.runs));
+		const run = any(Object.keys(data.runs).filter((name) => name !== "play"));
 		const steps = Object.values(live.trace(run).steps).filter((step) => step.page === here + 1 && step.symbol);
 		const name = any(steps)?.name;
 		const entry = explain(live, any(entriesOf(`${run}/${name}`)));
-		if (!entry || !(here ? closingPlaces(entry) : name === "ids")) continue;
+		const operands = leaves(entry?.expression || {}).map(({ value }) => value);
+		const isEasy = operands.filter((v) => v && isFinite(v)).length * 2 <= operands.length; // 0 + 0
+		const isLikeMain = run !== "main" && entry?.value === live.at(entry.ref.replace(/.*\//, ""));
+		if (!entry || isLikeMain || (here ? isEasy || !closingPlaces(entry) : name !== "ids")) continue;
 		exercise.replaceWith((exercise = byId("exercise-form").content.querySelector("section").cloneNode(true)));
 		pose(entry.ref);
 		return exercise.querySelector("input").focus();

@@ -113,6 +113,7 @@ function showAsked() {
 	askNote.lastChild.replaceChildren(
 		make("p", { class: "working" }, ...workedNodes(live, ref)),
 		make("p", {}, ...sentenceNodes(live, ref), was),
+		placeOf(ref).dataset.ref === ref ? "" : make("p", {}, "This page does not show it, perhaps one like it."),
 		told.expression?.operator ? "" : askLine("From", [...sources]),
 		askLine("Used by", ...usersOf(ref)),
 		step ? make("a", { href: step.href.split("#")[0] + stateHash(`at=${ref}`) }, `Step ${page}`) : "",

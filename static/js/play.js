@@ -79,7 +79,8 @@ function showPlayer() {
 	if (due !== playing("play_r")) return change({ set: { play_r: due } }, false);
 	each("[data-picks]", showPicks);
 	each("[data-says]", (place) => (place.textContent = whyOver()));
-	each("[data-turns='1'], [data-turns=Infinity]", (button) => (button.disabled = Boolean(whyOver())));
+	each(".player", ({ classList }) => classList.toggle("over", Boolean(whyOver())));
+	each("[data-turns]:not([data-turns='0'])", (button) => (button.disabled = Boolean(whyOver())));
 	each("[data-edit=play_r]", (dial) => (dial.disabled = seed !== 0));
 }
 
