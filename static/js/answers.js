@@ -43,8 +43,8 @@ function judge(box, text) {
 	const trap = [...box.querySelectorAll(".traps li")].find((li) => isMet(li.querySelector("data, .token, b")));
 	const slip = trap || (ref && replyTo(slipAt(ref, is)));
 	if (slip) return ["slip", slip];
-	const isToken = [data, ...Object.values(data.runs)].some(({ vocabulary }) => vocabulary?.some(is));
-	if (!ref && !choice && !isToken) return ["no-token"];
+	const vocabularies = [data, ...Object.values(data.runs)].flatMap(({ vocabulary = [] }) => vocabulary);
+	if (!ref && !choice && !vocabularies.some(is)) return ["no-token"];
 	return [Math.abs(number / right - 1) < 0.05 ? "close" : box.querySelector(".hint").open ? "again" : "miss"];
 }
 
@@ -87,10 +87,11 @@ DO.another = () => {
 		const steps = Object.values(live.trace(run).steps).filter((step) => step.page === here + 1 && step.symbol);
 		const name = any(steps)?.name;
 		const entry = explain(live, any(entriesOf(`${run}/${name}`)));
-		const operands = leaves(entry?.expression || {}).map(({ value }) => value);
+		if (!entry) continue;
+		const operands = leaves(entry.expression || {}).map(({ value }) => value);
 		const isEasy = operands.filter((v) => v && isFinite(v)).length * 2 <= operands.length; // 0 + 0
-		const isLikeMain = run !== "main" && entry?.value === live.at(entry.ref.replace(/.*\//, ""));
-		if (!entry || isLikeMain || (here ? isEasy || !closingPlaces(entry) : name !== "ids")) continue;
+		const isLikeMain = run !== "main" && entry.value === live.at(entry.ref.replace(/.*\//, ""));
+		if (isLikeMain || (here ? isEasy || !closingPlaces(entry) : name !== "ids")) continue;
 		exercise.replaceWith((exercise = byId("exercise-form").content.querySelector("section").cloneNode(true)));
 		pose(entry.ref);
 		return exercise.querySelector("input").focus();
