@@ -64,6 +64,7 @@ const number = document.querySelector("main :is(table, figure) data[data-ref][ta
 number.id = "first";
 number.focus();
 """
+UNDERLINE = "return getComputedStyle(document.querySelector(arguments[0])).textDecorationStyle"
 WORKING = "document.querySelector('dialog.ask[open] .working')"
 ONE_CHANGE = "return document.getElementById('count').textContent === '1 change'"
 HAS_MOVED = "return document.activeElement.matches('data:not(#first)')"
@@ -165,11 +166,13 @@ def asks_by_keyboard(engine: Engine) -> None:
 def edits_a_weight(engine: Engine, ref: str) -> str:
     """Type a number in the note of a weight: what the address then holds."""
     cell = f'main td [data-ref="{ref}"]'
+    assert engine.run(UNDERLINE, cell) == "dotted"
     engine.click(cell)
     engine.click("dialog.ask input")
     engine.press("Control+a")
     engine.type(TYPED)
     until(engine, "return document.querySelector(arguments[0]).textContent === arguments[1]", cell, TYPED)
+    assert engine.run(UNDERLINE, cell) == "double"
     return f"{ref}={TYPED}"
 
 

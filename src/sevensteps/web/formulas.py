@@ -14,7 +14,7 @@ from sevensteps.engine.faults import Fault
 _PART = re.compile(
     r"""(?P<skip> ```.*?``` | `[^`\n]*` | <%.*?%> | \\\$ )
       | \$\$ (?P<block> (?: <%=.*?%> | [^$] )+? ) \$\$
-      | \$ (?P<inline> (?: <%=.*?%> | [^$] )+? ) \$
+      | \$ (?P<inline> (?: <%=.*?%> | [^$] )+? ) \$ (?P<after> [.,:;?!)]* )
       | (?P<stray> \$ )""",
     re.VERBOSE | re.DOTALL,
 )
@@ -47,7 +47,9 @@ class Formulas:
         latex = _EXPRESSION.sub(lambda _: f"{{777{next(count):04d}}}", latex)
         self.mathml.append(self._convert(latex, bool(match["block"]), line))
         newlines = "\n" * (match[0].count("\n") - sum(number.count("\n") for number in numbers))
-        return f"<%= formula({len(self.mathml) - 1}, [{', '.join(numbers)}]){newlines} %>"
+        call = f"<%= formula({len(self.mathml) - 1}, [{', '.join(numbers)}]){newlines} %>"
+        # Browsers would start a line with the full stop behind a formula.
+        return f'<span class="pair">{call}{match["after"]}</span>' if match["after"] else call
 
     def _convert(self, latex: str, block: bool, line: int) -> str:
         if re.search(r"\\\\\s*\[", latex):
