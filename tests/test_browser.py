@@ -21,7 +21,7 @@ OPEN_ALL_DETAILS = "document.querySelectorAll('details').forEach(details => { de
 WIDE_THINGS = """[...document.querySelectorAll("main table, main math")]
   .filter(thing => thing.getBoundingClientRect().right > document.documentElement.clientWidth)
   .map(thing => {
-    const region = thing.closest("[role=region][tabindex='0']");
+    const region = thing.closest("[role=group][tabindex='0']");
     if (region) region.scrollLeft = 10000;
     const by = region?.getAttribute("aria-labelledby");
     return {

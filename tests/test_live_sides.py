@@ -252,7 +252,7 @@ def test_the_whole_workbench_is_seen_at_once_on_a_laptop(opened: Callable[[str],
     opened("workbench")
     hidden = """tables => tables.filter(table => {
       const { right, bottom } = table.getBoundingClientRect();
-      const region = table.closest("[role=region]");
+      const region = table.closest(".scroll");
       return bottom > innerHeight || right > innerWidth || region.scrollWidth > region.clientWidth + 1;
     }).map(table => table.caption.textContent)"""
     assert page.locator(".bench table").evaluate_all(hidden) == []

@@ -118,4 +118,4 @@ def test_other_words_in_the_places_of_the_shipped_ones_keep_every_sentence(sourc
     assert other_faults(source, tomllib.loads(toy)) == []
     sources = load_sources(source)
     assert render(sources).broken == []
-    assert '<code class="token">␣7</code>' in (source / "site" / "6-output.html").read_text("utf-8")
+    assert '<code class="token spaced">␣7</code>' in (source / "site" / "6-output.html").read_text("utf-8")

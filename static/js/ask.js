@@ -71,7 +71,7 @@ function ask(ref, mark) {
 	}
 	if (askTrail.includes(ref)) askTrail.length = askTrail.indexOf(ref);
 	askTrail.push(ref);
-	const about = { "data-edit": ref, "aria-labelledby": "asked", value: current(ref), autocomplete: "off" };
+	const about = { "data-edit": ref, "aria-labelledby": "asked", "aria-describedby": "unread", value: current(ref), autocomplete: "off" };
 	const field = isEditable(ref) ? make("input", about) : "";
 	const nudger = (key, sign) => (field ? make("button", { "data-key": key, "aria-label": `${sign}0.1` }, sign) : "");
 	askNote.replaceChildren(
@@ -81,7 +81,7 @@ function ask(ref, mark) {
 		nudger("ArrowDown", MINUS),
 		field,
 		nudger("ArrowUp", "+"),
-		make("span", { class: "fault", role: "status", "data-fault": ref }),
+		make("span", { class: "fault", id: "unread", role: "status", "data-fault": ref }),
 		make("div"),
 	);
 	showAsked();
@@ -151,15 +151,22 @@ function setStops(within = document) {
 		else {
 			item.group = item.closest("table, figure, .formula, details, .ask") || heading;
 			if (item.tabIndex === 0 || !stops.has(item.group)) stops.set(item.group, item);
-			Object.assign(item, { tabIndex: -1, role: "button", ariaHasPopup: "dialog" });
+			Object.assign(item, { tabIndex: -1, role: "button" });
 			item.classList.toggle("editable", isEditable(ref));
 		}
 	}
 	for (const mark of stops.values()) mark.tabIndex = 0;
 }
 
+/** A box that has nothing to scroll is no tab stop: the numbers in it have their own. */
+const boxes = new ResizeObserver((all) => {
+	for (const { target } of all) target.tabIndex = target.scrollWidth > target.clientWidth ? 0 : -1;
+});
+each(".scroll, .formula, pre", (box) => boxes.observe(box));
+
 document.addEventListener("click", ({ target }) => {
-	const mark = target.closest("[data-ref]");
+	const inCell = target.matches("td") && target.querySelector("data:only-child");
+	const mark = inCell || target.closest("[data-ref]");
 	const { key } = target.dataset;
 	if (mark) ask(mark.dataset.ref, mark);
 	else if (key) askNote.querySelector("input").dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
@@ -168,6 +175,7 @@ document.addEventListener("click", ({ target }) => {
 
 document.addEventListener("keydown", (event) => {
 	const { key, target, shiftKey, ctrlKey, metaKey, altKey } = event;
+	document.body.classList.toggle("quiet", key === "Escape"); // Until the next key nothing says what it was.
 	const controls = askControls();
 	// Tab leaves the note at either end, and goes on from the number.
 	const isEnd = key === "Tab" && !controls[controls.indexOf(target) + (shiftKey ? -1 : 1)];
@@ -183,6 +191,7 @@ document.addEventListener("keydown", (event) => {
 	if (group[next[key]]) {
 		for (const other of group) other.tabIndex = other === group[next[key]] ? 0 : -1;
 		group[next[key]].focus();
+		group[next[key]].scrollIntoView({ block: "nearest", inline: "nearest" });
 	} else if (key === "Enter" || key === " ") ask(mark.dataset.ref, mark);
 	else return;
 	event.preventDefault();

@@ -144,7 +144,8 @@ function fromPrinted(runs, ref) {
 
 /** Digits that count or name. */
 const structure = (text) => (/\d/.test(text) ? make("span", { "data-structure": "" }, text) : text);
-const tokenNode = (text) => make("code", { class: "token" }, text);
+const isSpaced = (text) => text[0] === "␣";
+const tokenNode = (text) => make("code", { class: isSpaced(text) ? "token spaced" : "token" }, text);
 const numberNode = (ref, value, places) =>
 	make("data", { class: "num", value, "data-ref": ref, "data-places": places }, printed(value, places));
 

@@ -12,7 +12,11 @@ function turn([angle, length], undoable) {
 	const at = (f) => Number((f(angle) * Math.max(0, Math.min(2, length))).toFixed(2));
 	change({ set: { "needle.0": at(Math.cos), "needle.1": at(Math.sin) } }, undoable);
 }
-const tellAngle = () => tip.setAttribute("aria-valuenow", Math.round((needle()[0] / Math.PI) * 180));
+function tellNeedle() {
+	const [angle, length] = needle();
+	const degrees = Math.round((angle / Math.PI) * 180);
+	Object.assign(tip, { ariaValueNow: degrees, ariaValueText: `${degrees} degrees, length ${length.toFixed(2)}` });
+}
 
 if (tip) {
 	let fresh;
@@ -32,8 +36,8 @@ if (tip) {
 		event.preventDefault();
 		turn(needle().map((v, i) => v + by[i]));
 	};
-	document.addEventListener("toy", tellAngle);
-	tellAngle();
+	document.addEventListener("toy", tellNeedle);
+	tellNeedle();
 	// Which of the two is read is a part of the state, as 0 or 1.
 	const reads = [byId("read-own"), byId("read-tied")];
 	reads.forEach((radio, i) => (radio.onchange = () => change({ set: { needle_is_tied: i } })));

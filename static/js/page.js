@@ -48,6 +48,7 @@ function write(element, text, was = text) {
 	const node = element.firstChild;
 	if (!node) element.append(text);
 	else if (node.data !== text) node.data = text; // A new node would cost the browser more.
+	if (element.localName === "code") element.classList.toggle("spaced", isSpaced(text));
 	if (text === was && element.dataset.was === undefined) return;
 	element.classList.toggle("changed", text !== was);
 	if (text === was) delete element.dataset.was;

@@ -234,7 +234,7 @@ document.addEventListener("keydown", (event) => {
 });
 
 each("select[data-tokens]", (list) =>
-	list.append(...data.vocabulary.map((token, id) => make("option", { value: id }, token))),
+	list.append(...data.vocabulary.map((token, id) => make("option", { value: id, "aria-label": token.replace("␣", "space ") }, token))),
 );
 document.addEventListener("DOMContentLoaded", arrive);
 addEventListener("hashchange", arrive);

@@ -15,7 +15,7 @@ from sevensteps.engine.faults import Fault
 from sevensteps.refs import Runs, UnknownRefError
 from sevensteps.web.facts import Fact
 from sevensteps.web.formulas import Formulas
-from sevensteps.web.marks import Marks, pointed
+from sevensteps.web.marks import Marks, pointed, token
 from sevensteps.web.markup import Stash
 
 #: The body of a call block.
@@ -131,4 +131,4 @@ class Calls:
 
 def marked_token(desk: Desk, text: str, what: str) -> str:
     """A token that follows from the run, so that it can be checked: `what` is `top REF` or `id REF`."""
-    return f'<code class="token" data-token="{escape(what)}"{desk.origin()}>{escape(text)}</code>'
+    return token(text, f' data-token="{escape(what)}"{desk.origin()}')

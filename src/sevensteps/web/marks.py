@@ -135,9 +135,14 @@ def structure(text: str) -> str:
     return f"<span data-structure>{escape(text)}</span>" if any(c.isdigit() for c in text) else escape(text)
 
 
-def token(text: str) -> str:
-    """A token as it looks everywhere, its space visible."""
-    return f'<code class="token">{escape(text)}</code>'
+def token(text: str, more: str = "") -> str:
+    """A token as it looks everywhere, its space visible. `more`: attributes."""
+    return f'<code class="{token_class(text)}"{more}>{escape(text)}</code>'
+
+
+def token_class(text: str) -> str:
+    """What CSS goes by: the sign for a space says nothing to the ear, so a token with one is announced as such."""
+    return "token spaced" if text.startswith("␣") else "token"
 
 
 def symbol(text: str) -> str:

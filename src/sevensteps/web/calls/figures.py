@@ -11,7 +11,7 @@ from sevensteps.engine.tokenizer import Cut, cuts
 from sevensteps.engine.toy import text_of
 from sevensteps.web import tables
 from sevensteps.web.desk import Calls
-from sevensteps.web.marks import header
+from sevensteps.web.marks import header, token
 from sevensteps.web.scales import scaled
 
 #: A label on a map is this wide and a line of it this high, as parts of the axes' spans (pictures.css: 275 and 240).
@@ -55,6 +55,10 @@ class FigureCalls(Calls):
     def tokens_of(self, run: str = "main") -> tuple[str, ...]:
         """The tokens of a run's text, one a position."""
         return self.desk.runs.traces[run].tokens
+
+    def token_of(self, text: str, more: str = "") -> Markup:
+        """A token as it looks everywhere, with more attributes."""
+        return Markup(token(text, more))
 
     def vocabulary_of(self, run: str = "main") -> tuple[str, ...]:
         """The tokens by id."""

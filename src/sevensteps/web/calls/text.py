@@ -136,4 +136,4 @@ class TextCalls(Calls):
             return ""
         if 'display="block"' not in html:
             return self.desk.keep(html)
-        return self.desk.block(f'<div class="formula" role="math" tabindex="0">{html}</div>')
+        return self.desk.block(f'<div class="formula" role="group" aria-label="Formula" tabindex="0">{html}</div>')
