@@ -30,6 +30,8 @@ OVERFLOWING = """width => [...document.querySelectorAll("main :is(table, pre, fi
     && getComputedStyle(thing).display !== "inline")
   .map(thing => `${thing.localName}.${thing.getAttribute("class")}: ${thing.textContent.trim().slice(0, 40)}`)"""
 
+COLOURS = """[...document.querySelectorAll("body, body *")].map(e => getComputedStyle(e))
+  .map(style => `${style.color} on ${style.backgroundColor}`)"""
 SHOWN = "some => [...document.querySelectorAll(some)].filter(e => e.getClientRects().length).map(e => e.outerHTML)"
 
 
@@ -266,11 +268,15 @@ def test_nothing_that_needs_a_screen_is_printed(page: Page, site: Path, name: st
     assert page.evaluate(SHOWN, "button, input, select, nav, .live:not(.changed-bar)") == []
 
 
-def test_a_dark_page_is_printed_black_on_white(page: Page, site: Path) -> None:
-    page.emulate_media(media="print", color_scheme="dark")
-    page.goto((site / "6-output.html").as_uri())
-    colours = page.evaluate("[getComputedStyle(document.body)].flatMap(style => [style.color, style.backgroundColor])")
-    assert colours == ["rgb(0, 0, 0)", "rgb(255, 255, 255)"]
+@pytest.mark.parametrize("name", ["index", "6-output", "workbench"])
+def test_paper_is_white_and_has_the_same_colours_whatever_the_screen_has(page: Page, site: Path, name: str) -> None:
+    seen = []
+    for scheme in ("light", "dark"):
+        page.emulate_media(media="print", color_scheme=scheme)
+        page.goto((site / f"{name}.html").as_uri())
+        seen.append(page.evaluate(COLOURS))
+    assert seen[0][0] == "rgb(0, 0, 0) on rgb(255, 255, 255)"
+    assert seen[0] == seen[1]
 
 
 def test_a_printed_page_says_to_which_step_a_link_leads(page: Page, site: Path) -> None:
