@@ -1,4 +1,4 @@
-"""How the pages look, measured in the browser: contrast at every shade, lines and figures, the theme, and nothing that jumps."""
+"""How the pages look, measured in the browser: contrast at every shade, lines and figures, the theme, no jumps."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -83,7 +83,8 @@ MARK = (
     PAINT
     + """
   const element = document.querySelector(selector);
-  for (const ground of grounds(element.parentElement)) note(getComputedStyle(element, where)[property], ground, element, selector);
+  for (const ground of grounds(element.parentElement))
+    note(getComputedStyle(element, where)[property], ground, element, selector);
   return [...pairs.values()];
 """
 )
@@ -106,7 +107,7 @@ BESIDE = [
     ("query", "key", "value", "weight"), ("stream", "weight", "unit", "prob"), ("stream", "query", "key", "value"),
     ("stream", "logit"), ("logit", "prob"), ("prob", "loss"),
 ]  # fmt: skip
-#: The least distance in OKLab: a tint under a symbol is small and pale, but the symbol stands in it; a mark has no other sign.
+#: The least distance in OKLab: a tint under a symbol is pale, but the symbol stands in it; a mark has no other sign.
 APART = {"tint": 0.022, "strong": 0.06}
 
 
@@ -160,7 +161,9 @@ def test_every_eye_but_the_full_one_takes_something_away() -> None:
 # Lines and figures.
 
 # For each paragraph without formulas, how many characters stand on each of its full lines.
-LINES = """() => [...document.querySelectorAll("main > p:not(.working), main > ul > li, main > ol > li")].flatMap((block) => {
+LINES = """() => [
+  ...document.querySelectorAll("main > p:not(.working), main > ul > li, main > ol > li")
+].flatMap((block) => {
   if (block.querySelector("math, .live") || block.closest(".live")) return [];
   const lines = new Map();
   const texts = document.createTreeWalker(block, NodeFilter.SHOW_TEXT);
@@ -199,7 +202,9 @@ POINTS = """() => [...document.querySelectorAll("main table:not(.words)")].flatM
     range.setEnd(number.firstChild, digits.length);
     (columns[cell.cellIndex] ||= []).push(range.getBoundingClientRect().right - cell.getBoundingClientRect().right);
   }
-  return Object.values(columns).filter((points) => points.length > 1).map((points) => Math.max(...points) - Math.min(...points));
+  return Object.values(columns)
+    .filter((points) => points.length > 1)
+    .map((points) => Math.max(...points) - Math.min(...points));
 })"""
 
 
