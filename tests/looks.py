@@ -63,14 +63,11 @@ TEXTS = (
     PAINT
     + """
 const textOf = (element) => element.matches("input, select") ? element.value : element.textContent;
-const words = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT, (node) =>
-  node.data.trim() && !node.parentElement.closest("script, template, option, :disabled")
-    ? NodeFilter.FILTER_ACCEPT
-    : NodeFilter.FILTER_REJECT);
+const words = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
 const holders = new Set(document.querySelectorAll("input:not([type=checkbox], [type=radio], [type=range]), select"));
-while (words.nextNode()) holders.add(words.currentNode.parentElement);
+while (words.nextNode()) if (words.currentNode.data.trim()) holders.add(words.currentNode.parentElement);
 for (const element of holders) {
-  if (!isSeen(element)) continue;
+  if (element.closest("script, template, option, :disabled") || !isSeen(element)) continue;
   const { color, fill } = getComputedStyle(element);
   const isDrawn = element.closest("svg");
   for (const ground of grounds(element))
@@ -81,8 +78,7 @@ for (const element of document.body.querySelectorAll("*")) {
     const style = getComputedStyle(element, where);
     if (!/"\\s*[^\\s"]/.test(style.content) || style.visibility === "hidden" || !isSeen(element)) continue;
     const own = rgba(style.backgroundColor);
-    for (const ground of grounds(element))
-      note(style.color, own[3] ? over(own, ground) : ground, element, style.content);
+    for (const ground of grounds(element)) note(style.color, over(own, ground), element, style.content);
   }
 }
 return [...pairs.values()];
@@ -93,19 +89,19 @@ return [...pairs.values()];
 SWEEP = (
     PAINT
     + """
-const kind = (element) =>
-  element === document.body ? "" : `${kind(element.parentElement)} ${element.localName}.${element.className}`;
+const own = (element) => `${element.localName}.${element.className}`;
+const kind = (element) => (element === document.body ? "" : `${kind(element.parentElement)} ${own(element)}`);
 const kinds = new Map();
 for (const element of document.querySelectorAll("[style*='--v'], [data-v]"))
-  if (isSeen(element) && element.textContent.trim() && !element.closest("svg") && !element.querySelector("[value='0']"))
-    kinds.set(kind(element), element);
+  if (isSeen(element) && element.textContent.trim() && !element.closest("svg"))
+    if (!element.querySelector("[value='0']")) kinds.set(kind(element), element); // A zero may be paler.
 for (const [what, element] of kinds) {
   const text = element.querySelector("data, code, .num") || element;
   for (let v = -1; v < 1.001; v += 0.05) {
     element.style.setProperty("--v", v);
     laid.clear();
-    for (const ground of grounds(text))
-      note(getComputedStyle(text).color, ground, text, `${v.toFixed(2)}${what.slice(-60)}`);
+    const { color } = getComputedStyle(text);
+    for (const ground of grounds(text)) note(color, ground, text, `${v.toFixed(2)}${what.slice(-60)}`);
   }
 }
 return [...pairs.values()];
@@ -130,8 +126,8 @@ def contrast(a: Rgb, b: Rgb) -> float:
     return (light + 0.05) / (dark + 0.05)
 
 
-#: What eyes without one kind of cone make of linear RGB: Machado, Oliveira and Fernandes (2009), "A
-#: Physiologically-based Model for Simulation of Color Vision Deficiency", IEEE TVCG 15 (6), severity 1.0.
+#: What eyes without one kind of cone make of linear RGB: Machado, Oliveira and Fernandes (2009), "A Physiologically-
+#: based Model for Simulation of Color Vision Deficiency", IEEE TVCG 15 (6), severity 1.0.
 EYES = {
     "full": np.eye(3),
     "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],

@@ -1,4 +1,4 @@
-"""How the pages look, measured in the browser: contrast at every shade, lines and figures, the theme, no jumps."""
+"""How the pages look, as the browser measures it: contrast at every shade, lines, figures, theme, and nothing jumps."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -83,8 +83,8 @@ MARK = (
     PAINT
     + """
   const element = document.querySelector(selector);
-  for (const ground of grounds(element.parentElement))
-    note(getComputedStyle(element, where)[property], ground, element, selector);
+  const colour = getComputedStyle(element, where)[property];
+  for (const ground of grounds(element.parentElement)) note(colour, ground, element, selector);
   return [...pairs.values()];
 """
 )
@@ -107,7 +107,7 @@ BESIDE = [
     ("query", "key", "value", "weight"), ("stream", "weight", "unit", "prob"), ("stream", "query", "key", "value"),
     ("stream", "logit"), ("logit", "prob"), ("prob", "loss"),
 ]  # fmt: skip
-#: The least distance in OKLab: a tint under a symbol is pale, but the symbol stands in it; a mark has no other sign.
+#: The least distance in OKLab. In a tint stands the symbol; a mark says by its colour alone what it belongs to.
 APART = {"tint": 0.022, "strong": 0.06}
 
 
@@ -161,9 +161,7 @@ def test_every_eye_but_the_full_one_takes_something_away() -> None:
 # Lines and figures.
 
 # For each paragraph without formulas, how many characters stand on each of its full lines.
-LINES = """() => [
-  ...document.querySelectorAll("main > p:not(.working), main > ul > li, main > ol > li")
-].flatMap((block) => {
+LINES = """() => [...document.querySelectorAll("main > p:not(.working), main > * > li")].flatMap((block) => {
   if (block.querySelector("math, .live") || block.closest(".live")) return [];
   const lines = new Map();
   const texts = document.createTreeWalker(block, NodeFilter.SHOW_TEXT);
@@ -202,9 +200,8 @@ POINTS = """() => [...document.querySelectorAll("main table:not(.words)")].flatM
     range.setEnd(number.firstChild, digits.length);
     (columns[cell.cellIndex] ||= []).push(range.getBoundingClientRect().right - cell.getBoundingClientRect().right);
   }
-  return Object.values(columns)
-    .filter((points) => points.length > 1)
-    .map((points) => Math.max(...points) - Math.min(...points));
+  const spread = (points) => Math.max(...points) - Math.min(...points);
+  return Object.values(columns).filter((points) => points.length > 1).map(spread);
 })"""
 
 
@@ -241,11 +238,9 @@ def test_a_token_looks_the_same_everywhere(page: Page, site: Path) -> None:
     for name in ("1-tokens", "4-mask-and-heads", "6-output"):
         visit(page, site, name)
         page.evaluate(OPEN_ALL_DETAILS)
-        script = (
-            "(all) => all.map((e) => getComputedStyle(e)).map((s) => `${s.fontFamily} ${s.whiteSpace} ${s.fontStyle}`)"
-        )
-        looks |= set(page.locator("code.token, svg .token, main code").evaluate_all(script))
-    assert len({look.rpartition(", ")[0] for look in looks}) == 1, looks
+        look = "(all) => all.map((one) => getComputedStyle(one)).map((css) => `${css.fontFamily}, ${css.fontStyle}`)"
+        looks |= set(page.locator("code.token, svg .token, main code").evaluate_all(look))
+    assert len(looks) == 1
 
 
 def test_the_sign_for_a_space_is_drawn_and_is_no_underscore(page: Page, site: Path) -> None:
