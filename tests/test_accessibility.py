@@ -163,7 +163,10 @@ def everything_open(page: Page, site: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in PAGES if name != "404"])
-def test_axe_finds_nothing_with_everything_open_in_any_theme(page: Page, site: Path, name: str) -> None:
+def test_axe_finds_nothing_with_everything_open_in_any_theme(
+    new_page: Callable[..., Page], site: Path, name: str
+) -> None:
+    page = new_page(reduced_motion="reduce")  # no colour is met on its way to another
     everything_open(page, site, name)
     expect(page.locator("#notice")).not_to_be_empty()
     expect(page.locator("#bar")).to_be_visible()

@@ -155,7 +155,7 @@ def test_users_of_one_symbol_are_told_apart_by_their_titles(page: Page, site: Pa
     page.evaluate("ask('probs.4.6')")
     buttons = note(page).locator(".refs", has_text="Used by").locator("button").all_inner_texts()
     assert len(set(buttons)) == len(buttons)
-    assert sum("keeps" in text for text in buttons) == 2
+    assert sum("keeps" in text for text in buttons) > 1
 
 
 def test_facts_are_not_asked(page: Page, site: Path) -> None:
