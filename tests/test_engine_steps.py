@@ -38,6 +38,13 @@ def everything(heads: int = 2) -> list[Step]:
     return forward_steps([*names, *(name for name in GIVEN if name not in PER_HEAD)], heads)
 
 
+def gated(heads: int = 4, key_heads: int = 2) -> list[Step]:
+    """The steps of a small Llama: rotary positions, shared keys and values, RMSNorm, a gate."""
+    per_head = [f"W_Q.{h}" for h in range(heads)] + [f"W_{part}.{h}" for part in "KV" for h in range(key_heads)]
+    names = ["W_E", "ln1.w", *per_head, "W_O", "ln2.w", "W_gate", "W_in", "W_out", "ln_final.w"]
+    return forward_steps(names, heads, activation="silu", norm="rms_norm")
+
+
 def test_the_ordered_names_of_the_toy() -> None:
     assert [step.name for step in shipped().steps()] == NAMES
 
@@ -58,22 +65,30 @@ def test_optional_parts_add_their_own_names() -> None:
 
 
 def test_a_tied_toy_computes_its_unembedding() -> None:
-    (unembedding,) = (step for step in forward_steps(["W_E"], heads=1) if step.name == "W_U")
+    (unembedding,) = (step for step in forward_steps(["W_E", "W_pos"], heads=1) if step.name == "W_U")
     assert (unembedding.op, unembedding.inputs) == ("transpose", ("W_E",))
 
 
 def test_many_blocks_have_prefixed_names_and_one_stream() -> None:
-    steps = {step.name: step for step in forward_steps([], heads=1, layers=3)}
+    steps = {step.name: step for step in forward_steps(["W_pos"], heads=1, layers=3)}
     assert steps["blocks.0.ln1.mean"].inputs == ("blocks.0.resid_pre",)
     assert steps["blocks.1.ln1.mean"].inputs == ("blocks.0.resid_post",)
     assert steps["blocks.2.resid_mid"].inputs == ("blocks.1.resid_post", "blocks.2.attn_out")
     assert steps["ln_final.mean"].inputs == ("blocks.2.resid_post",)
 
 
-@pytest.mark.parametrize("steps", [everything(), everything(heads=11), forward_steps(["W_E"], 1)])
+@pytest.mark.parametrize("steps", [everything(), everything(heads=11), forward_steps(["W_pos"], 1), gated()])
 def test_names_and_symbols_mean_one_thing_each(steps: list[Step]) -> None:
     assert len({step.name for step in steps}) == len(steps)
     assert len({step.symbol for step in steps}) == len(steps)
+
+
+def test_query_heads_share_the_keys_and_values_of_their_group() -> None:
+    steps = {step.name: step for step in gated()}
+    keys = [steps[f"attn.dots.{h}"].inputs[1] for h in range(4)]
+    values = [steps[f"attn.z.{h}"].inputs[1] for h in range(4)]
+    assert keys == ["attn.rot_k.0", "attn.rot_k.0", "attn.rot_k.1", "attn.rot_k.1"]
+    assert values == ["attn.v.0", "attn.v.0", "attn.v.1", "attn.v.1"]
 
 
 def test_every_step_has_a_known_op_a_title_a_symbol_and_one_of_the_seven_pages() -> None:
@@ -84,9 +99,10 @@ def test_every_step_has_a_known_op_a_title_a_symbol_and_one_of_the_seven_pages()
         assert 1 <= step.page <= 7
 
 
-def test_every_step_reads_only_what_was_made_before_it() -> None:
+@pytest.mark.parametrize("steps", [everything(), gated()])
+def test_every_step_reads_only_what_was_made_before_it(steps: list[Step]) -> None:
     made: set[str] = set()
-    for step in everything():
+    for step in steps:
         assert {*step.inputs, *step.via} <= made, step.name
         made.add(step.name)
 

@@ -1,13 +1,15 @@
-"""The forward pass of GPT-2 as a list of steps: embeddings, any number of pre-norm blocks, the read-out.
+"""The forward pass as a list of steps: embeddings, any number of pre-norm blocks, the read-out.
 
 Names are TransformerLens's where they exist. With more than one block each block's names start with
-`blocks.N.`; a single block has no prefix. Which optional parts a model has (LayerNorm gain and bias,
-projection biases, an own W_U) follows from the weights that are there.
+`blocks.N.`; a single block has no prefix. Which optional parts a model has (gain and bias of a norm,
+projection biases, position rows or rotary positions, a gate in the MLP, an own W_U) follows from its weights.
 """
 
 import re
 from collections.abc import Collection
 
+from sevensteps.engine.block import Design, attention_steps, mlp_steps
+from sevensteps.engine.norms import norm_steps
 from sevensteps.engine.steps import Step
 
 #: What the toy file gives: name -> (symbol, title, page, axes). `{h}` is the head's number from 1.
@@ -34,6 +36,8 @@ GIVEN = {
     "ln_final.b": ("shift", "bias of the final LayerNorm", 6, ("dimension",)),
     "W_U": ("WU", "unembedding", 6, ("dimension", "token")),
 }  # fmt: skip
+#: What no toy has, only real models.
+REAL_GIVEN = {"W_gate": ("Wgate", "weights into the gate", 5, ("dimension", "unit"))}
 PER_HEAD = ("W_Q", "W_K", "W_V", "b_Q", "b_K", "b_V")
 OF_BLOCK = ("ln1.w", "ln1.b", *PER_HEAD, "W_O", "b_O", "ln2.w", "ln2.b", "W_in", "b_in", "W_out", "b_out")
 #: Numbers of the run itself and of the toy's shape.
@@ -51,39 +55,40 @@ SIZES = {
 }
 
 
-def forward_steps(weights: Collection[str], heads: int, layers: int = 1, activation: str = "relu") -> list[Step]:
+def forward_steps(
+    weights: Collection[str], heads: int, layers: int = 1, activation: str = "relu", norm: str = "layer_norm"
+) -> list[Step]:
     """All steps from ids to the mean loss. `weights` names each matrix that the model has (`W_Q.0`, `blocks.1.b_in`).
 
-    `activation` is an op: relu, gelu_tanh or gelu_erf. Without W_U the read-out is tied: W_U is W_E transposed.
+    `activation` is an op: relu, gelu_tanh, gelu_erf, silu; `norm` is layer_norm or rms_norm. Without W_U the read-out
+    is tied: W_U is W_E transposed.
     """
+    design = Design(weights, heads, activation, norm)
     steps = [Step(name, "given", (), *about) for name, about in SIZES.items()]
     steps += [Step(f"head.{h}", "given", (), f"head{h + 1}", "number of the head, from 0", 4) for h in range(heads)]
     steps += [given_step(name) for name in weights]
     prefixes = [f"blocks.{n}." for n in range(layers)] if layers > 1 else [""]
     stream = prefixes[0] + "resid_pre"
-    steps += _embedding(stream)
+    steps += _rotary_embedding(stream) if design.rotary else _embedding(stream)
     for prefix in prefixes:
-        steps += _attention(prefix, stream, weights, heads)
-        steps += _mlp(prefix, weights, activation)
+        steps += attention_steps(design, prefix, stream)
+        steps += mlp_steps(design, prefix)
         stream = prefix + "resid_post"
-    return steps + _readout(stream, weights)
+    return steps + readout_steps(stream, weights, norm)
 
 
 def given_step(name: str) -> Step:
-    """The step of one weight, its symbol and title taken from GIVEN. KeyError for a name that is not in GIVEN."""
+    """The step of one weight, its symbol and title taken from GIVEN and REAL_GIVEN. KeyError for another name."""
     parts = _WEIGHT_NAME.fullmatch(name)
     assert parts is not None  # the pattern takes every text
-    symbol, title, page, axes = GIVEN[parts["base"]]
+    symbol, title, page, axes = (GIVEN | REAL_GIVEN)[parts["base"]]
     head = int(parts["head"] or 0) + 1
     return Step(name, "given", (), symbol.format(h=head), title.format(h=head), page, axes)
 
 
 _WEIGHT_NAME = re.compile(r"(?:blocks\.\d+\.)?(?P<base>.+?)(?:\.(?P<head>\d+))?")
 _ROW = ("position", "dimension")
-_HEAD = ("position", "entry")
-_PAIR = ("position", "seen")
 _TOKEN = ("position", "token")
-_UNIT = ("position", "unit")
 _EACH = ("position",)
 
 
@@ -95,97 +100,23 @@ def _embedding(stream: str) -> list[Step]:
     ]
 
 
-def _layer_norm(name: str, x: str, weights: Collection[str], mark: str, out: str, page: int) -> list[Step]:
-    """Steps of one LayerNorm; `mark` tells the symbols of the three apart, `out` is the symbol of its result."""
-    gain, bias = ((f"{name}.{part}" in weights) for part in "wb")
-    steps = [
-        Step(f"{name}.mean", "row_mean", (x,), "μ" + mark, "mean of the row", page, _EACH),
-        Step(f"{name}.centred", "subtract", (x, f"{name}.mean"), "c" + mark, "row minus its mean", page, _ROW),
-        Step(f"{name}.variance", "row_mean_square", (f"{name}.centred",), "var" + mark, "variance", page, _EACH),
-        Step(f"{name}.scale", "root_with_epsilon", (f"{name}.variance", "layer_norm_eps"), "σ" + mark,
-             "standard deviation", page, _EACH),
-    ]  # fmt: skip
-    chain = [("unit", "divide", (f"{name}.centred", f"{name}.scale"), "unit" + mark, "row with mean 0 and deviation 1")]
-    if gain:
-        chain.append(("gained", "multiply", (f"{name}.unit", f"{name}.w"), "gained" + mark, "row times the gain"))
-    if bias:
-        chain.append(("shifted", "add", (f"{name}.{chain[-1][0]}", f"{name}.b"), "shifted" + mark, "row plus the bias"))
-    # The last of the chain is what the next step reads, whatever parts the LayerNorm has.
-    *inner, (_, op, inputs, _, _) = chain
-    steps += [
-        Step(f"{name}.{part}", op, inputs, symbol, title, page, _ROW) for part, op, inputs, symbol, title in inner
-    ]
-    return [*steps, Step(f"{name}.normalized", op, inputs, out, "normalized row", page, _ROW)]
-
-
-def _attention(prefix: str, stream: str, weights: Collection[str], heads: int) -> list[Step]:
-    a = prefix + "attn."
-    steps = _layer_norm(prefix + "ln1", stream, weights, "1", "n1", 3)
-    steps.append(Step(a + "root_d_head", "square_root", ("size.d_head",), "√d_head", "root of the head's width", 3))
-    for h in range(heads):
-        steps += _head(prefix, h, weights)
-    joined = ("position", "joined")
-    steps.append(Step(a + "concat", "concat", tuple(f"{a}z.{h}" for h in range(heads)), "o", "heads joined", 4, joined))
-    steps += [
-        Step(f"{a}result.{h}", "linear_part", (f"{a}z.{h}", prefix + "W_O", f"head.{h}"), f"r{h + 1}",
-             f"what head {h + 1} writes", 4, _ROW)
-        for h in range(heads)
-    ]  # fmt: skip
-    bias = _if_there(prefix + "b_O", weights)
-    out, mid = prefix + "attn_out", prefix + "resid_mid"
+def _rotary_embedding(stream: str) -> list[Step]:
+    """No position rows are added: `rotate` turns queries and keys by angles that grow with the position."""
     return [
-        *steps,
-        Step(out, "linear", (a + "concat", prefix + "W_O", *bias), "attn", "attention's output", 4, _ROW),
-        Step(mid, "add", (stream, out), "h", "the stream after attention", 4, _ROW),
+        Step("rope.cos", "given", (), "cos", "cosines of the angles", 3, ("position", "entry")),
+        Step("rope.sin", "given", (), "sin", "sines of the angles", 3, ("position", "entry")),
+        Step(stream, "rows", ("W_E", "ids"), "x", "the stream before the block", 2, _ROW),
     ]
 
 
-def _head(prefix: str, h: int, weights: Collection[str]) -> list[Step]:
-    def name(part: str) -> str:
-        return f"{prefix}attn.{part}.{h}"
-
-    n = h + 1
-    steps = []
-    for part, title in (("q", "query"), ("k", "key"), ("v", "value")):
-        weight, bias = (f"{prefix}{kind}_{part.upper()}.{h}" for kind in "Wb")
-        inputs = (prefix + "ln1.normalized", weight, *_if_there(bias, weights))
-        steps.append(Step(name(part), "linear", inputs, f"{part}{n}", f"{title} of head {n}", 3, _HEAD))
-    softmax_parts = (name("exp"), name("exp_sum"))
-    return [
-        *steps,
-        Step(name("dots"), "scores", (name("q"), name("k")), f"qk{n}", f"query times key, head {n}", 3, _PAIR),
-        Step(name("scaled"), "divide", (name("dots"), prefix + "attn.root_d_head"), f"s{n}", f"score of head {n}", 3,
-             _PAIR),
-        Step(name("scores"), "causal_mask", (name("scaled"),), f"m{n}", f"masked score of head {n}", 4, _PAIR),
-        Step(softmax_parts[0], "exp", (name("scores"),), f"e^s{n}", f"e to the score, head {n}", 3, _PAIR),
-        Step(softmax_parts[1], "row_sum", softmax_parts[:1], f"S{n}", f"sum of e to the score, head {n}", 3, _EACH),
-        Step(name("pattern"), "softmax", (name("scores"),), f"A{n}", f"attention weight of head {n}", 3, _PAIR,
-             softmax_parts),
-        Step(name("z"), "linear", (name("pattern"), name("v")), f"o{n}", f"output of head {n}", 3, _HEAD),
-    ]  # fmt: skip
-
-
-def _mlp(prefix: str, weights: Collection[str], activation: str) -> list[Step]:
-    stream, out = prefix + "resid_mid", prefix + "mlp_out"
-    into = (prefix + "ln2.normalized", prefix + "W_in", *_if_there(prefix + "b_in", weights))
-    back = (prefix + "mlp.post", prefix + "W_out", *_if_there(prefix + "b_out", weights))
-    return [
-        *_layer_norm(prefix + "ln2", stream, weights, "2", "n2", 5),
-        Step(prefix + "mlp.pre", "linear", into, "g", "hidden unit before the activation", 5, _UNIT),
-        Step(prefix + "mlp.post", activation, (prefix + "mlp.pre",), "u", "hidden unit", 5, _UNIT),
-        Step(out, "linear", back, "mlp", "the MLP's output", 5, _ROW),
-        Step(prefix + "resid_post", "add", (stream, out), "y", "the stream after the block", 5, _ROW),
-    ]
-
-
-def _readout(stream: str, weights: Collection[str]) -> list[Step]:
-    """Final LayerNorm, logits, softmax and loss. The toy and real models are read by these same steps."""
+def readout_steps(stream: str, weights: Collection[str], norm: str = "layer_norm") -> list[Step]:
+    """Final norm, logits, softmax and loss of a stream (T, d). The toy and real models are read by these same steps."""
     unembedding = [] if "W_U" in weights else [
         Step("W_U", "transpose", ("W_E",), "WU", "unembedding, tied to E", 6, ("dimension", "token"))
     ]  # fmt: skip
     return [
         *unembedding,
-        *_layer_norm("ln_final", stream, weights, "", "f", 6),
+        *norm_steps(norm, "ln_final", stream, weights, "", "f", 6),
         Step("logits", "linear", ("ln_final.normalized", "W_U"), "z", "logit", 6, _TOKEN),
         Step("logits.exp", "exp", ("logits",), "e^z", "e to the logit", 6, _TOKEN),
         Step("logits.exp_sum", "row_sum", ("logits.exp",), "Z", "sum of e to the logit", 6, _EACH),
@@ -195,7 +126,3 @@ def _readout(stream: str, weights: Collection[str]) -> list[Step]:
         Step("loss.mean", "row_mean", ("loss",), "L", "mean cross-entropy", 6),
         Step("loss.uniform", "log", ("size.vocabulary",), "ln V", "loss of a uniform guess", 6),
     ]
-
-
-def _if_there(name: str, weights: Collection[str]) -> tuple[str, ...]:
-    return (name,) if name in weights else ()

@@ -1,8 +1,8 @@
 """The closed set of operations from which every step is made.
 
 T is the number of positions, d the width of a row, V the size of the vocabulary.
-Each function takes float64 arrays and returns a new one. `explain.py` has one explanation
-for each name in `OPS`; a test holds the two sets together.
+Each function takes float64 arrays and returns a new one; real models are float32, and stay it.
+`explain.py` has one explanation for each name in `OPS`; a test holds the two sets together.
 """
 
 import math
@@ -26,7 +26,7 @@ def first_rows(table: Array, ids: Array) -> Array:
 
 def transpose(table: Array) -> Array:
     """(V, d) -> (d, V)."""
-    return table.T.copy()
+    return table.T
 
 
 def add(a: Array, b: Array) -> Array:
@@ -214,7 +214,7 @@ def most_likely_first(p: Array) -> NDArray[np.intp]:
     return np.argsort(-p, kind="stable")
 
 
-#: Up to this many entries a matrix is multiplied term by term.
+#: Up to this many entries a matrix is multiplied term by term. Nobody adds up a real model by hand, whatever its size.
 BY_HAND = 2**16
 
 
@@ -224,7 +224,7 @@ def _times(x: Array, weight: Array) -> Array:
     The terms of a sum are rounded one by one, in order, as a reader adds them up and as the browser does. Fused
     multiply-adds would leave 1e-18 where two terms cancel, on some machines. Large matrices need the speed more.
     """
-    if weight.size > BY_HAND:
+    if weight.size > BY_HAND or weight.dtype == np.float32:
         return np.asarray(x @ weight)
     result = np.zeros((*x.shape[:-1], weight.shape[-1]))  # (T, m)
     for k, row in enumerate(weight):  # d times
@@ -234,6 +234,8 @@ def _times(x: Array, weight: Array) -> Array:
 
 def _sum(x: Array) -> Array:
     """Each row's sum: (T, d) -> (T,), and (d,) -> (). Term by term, in order, for the same reason."""
+    if x.dtype == np.float32:
+        return np.asarray(x.sum(axis=-1))
     return np.asarray(np.cumsum(x, axis=-1)[..., -1])
 
 

@@ -13,8 +13,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from sevensteps.engine.ops import OPS, Array
+from sevensteps.engine.realops import REAL_OPS
 
-Patch = Mapping[str, float | str]
+#: What stands in for a value: a number fills it, a name copies another value, an array is spread over its rows.
+Patch = Mapping[str, float | str | Array]
+_OPS = OPS | REAL_OPS
 #: What an index of a value may count.
 AXES = ("position", "seen", "token", "dimension", "entry", "joined", "unit", "place")
 
@@ -87,7 +90,8 @@ def run(
 ) -> Trace:
     """Run the steps over the given values; the run's name, tokens and vocabulary go into the trace as they are.
 
-    A patch gives a number (fills the value), the name of another value, or `NAME.T` for it transposed.
+    A patch gives a number (fills the value), the name of another value, `NAME.T` for it transposed, or an array
+    (one row may stand for all rows).
     Raises KeyError when a patch or an input names nothing, ValueError when a replacement has another shape.
     """
     patch = patch or {}
@@ -109,22 +113,42 @@ def extended(trace: Trace, steps: Sequence[Step], given: Mapping[str, Array]) ->
     return more
 
 
+def rerun(trace: Trace, patch: Patch) -> Trace:
+    """An unpatched run again, with a patch. What does not follow from a patched step is taken over as it is.
+
+    Raises as `run` does.
+    """
+    for name in patch:
+        if name not in trace.steps:
+            raise KeyError(name)
+    followers: set[str] = set()
+    for step in trace.steps.values():
+        if step.name in patch or any(trace.split(ref)[0] in followers for ref in step.inputs):
+            followers.add(step.name)
+    values = {name: value for name, value in trace.values.items() if name not in followers}
+    again = replace(trace, values=values, patch=patch)
+    _fill(values, again, [trace.steps[name] for name in trace.steps if name in followers], trace.values)
+    return again
+
+
 def _fill(values: dict[str, Array], trace: Trace, steps: Sequence[Step], given: Mapping[str, Array]) -> None:
     """Run the steps one by one into `values`, which are the trace's own."""
     # Overflow gives infinity, which the pages show as such: no warning is due.
     with np.errstate(all="ignore"):
         for step in steps:
-            value = given[step.name] if step.op == "given" else OPS[step.op](*(trace[ref] for ref in step.inputs))
+            value = given[step.name] if step.op == "given" else _OPS[step.op](*(trace[ref] for ref in step.inputs))
             patched = step.name in trace.patch
             values[step.name] = _replacement(trace.patch[step.name], value, trace) if patched else np.asarray(value)
 
 
-def _replacement(new: float | str, old: Array, trace: Trace) -> Array:
+def _replacement(new: float | str | Array, old: Array, trace: Trace) -> Array:
+    if isinstance(new, np.ndarray):
+        return np.broadcast_to(new, old.shape)
     if isinstance(new, str):
         source = new.removesuffix(".T")
         value = trace[source].T if new.endswith(".T") else trace[source]
     else:
-        value = np.full(old.shape, float(new))
+        value = np.full_like(old, new)
     if value.shape != old.shape:
         raise ValueError(f"{new} of the shape {value.shape} in place of {old.shape}")
     return value.copy()

@@ -1,0 +1,1 @@
+"""The lab: the same steps on a real language model."""
