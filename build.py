@@ -63,11 +63,23 @@ def rendered(sources: Sources) -> Site:
 COMMANDS = {"build": (build, "site"), "check": (check, "site"), "pdf": (pdf, "seven-steps.pdf")}
 
 
+def lab(arguments: list[str]) -> int:
+    """Readings of a real language model; its packages are needed for nothing else."""
+    try:
+        from sevensteps.lab.command import main
+    except ModuleNotFoundError as error:
+        print(f"build.py lab needs {error.name}: python -m pip install -e '.[lab]'", file=sys.stderr)
+        return 3
+    return main(arguments)
+
+
 def main() -> int:
     """Exit code 0, 1 when the check finds faults, 2 when an input is wrong, 3 when something is not installed."""
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
-    parser = argparse.ArgumentParser(description=__doc__)
+    if sys.argv[1:2] == ["lab"]:
+        return lab(sys.argv[2:])
+    parser = argparse.ArgumentParser(description=__doc__, epilog="python build.py lab --help: a real language model")
     parser.add_argument("command", nargs="?", choices=COMMANDS, default="build")
     parser.add_argument("--source", type=Path, default=ROOT, help="the folder with content, templates and static")
     parser.add_argument(

@@ -21,7 +21,7 @@ from sevensteps.web.check.report import Fault
 from sevensteps.web.check.values import Values
 from sevensteps.web.check.worked import worked_lines
 from sevensteps.web.marks import Marks
-from sevensteps.web.printing import shown, with_places
+from sevensteps.printing import shown, with_places
 from sevensteps.web.site import PAGES, Sources, load_sources, render
 
 ROOT = Path(__file__).parent.parent

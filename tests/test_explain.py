@@ -16,7 +16,7 @@ from sevensteps.engine.steps import Step, Trace, run
 from sevensteps.entries import ENTRIES
 from sevensteps.explain import NOTHING_TO_CALCULATE, WORDS, Worked, explain_ref
 from sevensteps.expression import Apply, evaluate, numbers
-from sevensteps.web.printing import shown
+from sevensteps.printing import shown
 from sevensteps.web.worked import closing_places
 
 

@@ -21,7 +21,7 @@ from toys import shipped_runs
 from sevensteps.explain import explain
 from sevensteps.expression import numbers
 from sevensteps.web.marks import Marks
-from sevensteps.web.printing import shown
+from sevensteps.printing import shown
 from sevensteps.web.slips import slips
 from sevensteps.web.tables import decimal_text, from_printed
 

@@ -24,7 +24,7 @@ from sevensteps.engine.ops import OPS, gelu_erf, gelu_tanh
 from sevensteps.engine.steps import Trace
 from sevensteps.refs import Runs
 from sevensteps.web.marks import full
-from sevensteps.web.printing import shown, with_places
+from sevensteps.printing import shown, with_places
 from sevensteps.web.worked import OPERAND_PLACES
 
 

@@ -18,7 +18,7 @@ from sevensteps.engine.ops import most_likely_first
 from sevensteps.engine.sampling import draw, generate, next_probs
 from sevensteps.engine.tokenizer import Cut, NoTokenFits, cuts, visible
 from sevensteps.engine.toy import END
-from sevensteps.web.printing import shown
+from sevensteps.printing import shown
 
 TOY = shipped()
 MAIN = shipped_traces()["main"]

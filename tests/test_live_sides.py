@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from playwright.sync_api import Page, expect
 from toys import load, shipped_data, shipped_runs, shipped_traces
 
-from sevensteps.web.printing import shown
+from sevensteps.printing import shown
 
 RUNS = shipped_runs()
 EMBEDDINGS, OWN = RUNS["needle/needle_E"], RUNS["needle/needle_own"]

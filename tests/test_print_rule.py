@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sevensteps.web.printing import read, shown, with_places
+from sevensteps.printing import read, shown, with_places
 
 
 def by_hand(value: float) -> str:

@@ -1,4 +1,4 @@
-// The one rule by which a number becomes text (web/printing.py).
+// The one rule by which a number becomes text (printing.py).
 "use strict";
 
 const MINUS = "−";

@@ -7,11 +7,12 @@ Each function takes float64 arrays and returns a new one; real models are float3
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating[Any]]
 
 
 def rows(table: Array, ids: Array) -> Array:
@@ -104,7 +105,8 @@ def row_sum(x: Array) -> Array:
 
 def softmax(x: Array) -> Array:
     """(T, d) -> (T, d): e^x over the row's sum of e^x. The row's maximum is taken off first, so ±1000 is safe."""
-    e: Array = np.exp(x - x.max(axis=-1, keepdims=True))  # (T, d), at most 1
+    # In float64, for real models too: a probability below 1e-45 still has a loss.
+    e: Array = np.exp(x - x.max(axis=-1, keepdims=True), dtype=np.float64)  # (T, d), at most 1
     return np.asarray(e / _sum(e)[..., None])
 
 
@@ -224,7 +226,9 @@ def _times(x: Array, weight: Array) -> Array:
     The terms of a sum are rounded one by one, in order, as a reader adds them up and as the browser does. Fused
     multiply-adds would leave 1e-18 where two terms cancel, on some machines. Large matrices need the speed more.
     """
-    if weight.size > BY_HAND or weight.dtype == np.float32:
+    if weight.dtype == np.float32:
+        return np.asarray(x.astype(np.float32) @ weight)
+    if weight.size > BY_HAND:
         return np.asarray(x @ weight)
     result = np.zeros((*x.shape[:-1], weight.shape[-1]))  # (T, m)
     for k, row in enumerate(weight):  # d times

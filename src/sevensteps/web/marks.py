@@ -11,10 +11,10 @@ from sevensteps.engine.ops import most_likely_first
 from sevensteps.engine.steps import Step, Trace
 from sevensteps.explain import explain
 from sevensteps.expression import Number
+from sevensteps.printing import shown, with_places
 from sevensteps.refs import Runs, run_of
 from sevensteps.web.facts import Fact
 from sevensteps.web.hues import common_hue
-from sevensteps.web.printing import shown, with_places
 from sevensteps.web.worked import closing_places, formula
 
 #: A mark names ids: `top REF` the first of a row, largest first, `second REF` the second, `id REF` the ids in REF.

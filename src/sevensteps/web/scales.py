@@ -5,8 +5,8 @@ from collections import defaultdict
 from decimal import Decimal
 from math import isfinite
 
+from sevensteps.printing import rounded
 from sevensteps.refs import Runs
-from sevensteps.web.printing import rounded
 
 _MARK = re.compile(r'data-v="(?P<ref>[^"]*)"(?: data-scale="(?P<scale>[^"]*)")?(?: style="(?P<style>[^"]*)")?')
 

@@ -9,8 +9,8 @@ from sevensteps.engine.ops import most_likely_first
 from sevensteps.engine.steps import Step, Trace
 from sevensteps.explain import explain, origins
 from sevensteps.expression import Number, evaluate, numbers
+from sevensteps.printing import read, rounded, shown, signed
 from sevensteps.refs import Runs, UnknownRefError, run_of
-from sevensteps.web.printing import read, rounded, shown, signed
 
 
 @dataclass(frozen=True)

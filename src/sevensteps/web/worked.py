@@ -8,7 +8,7 @@ from math import inf, isfinite
 
 from sevensteps.explain import Worked
 from sevensteps.expression import Apply, Constant, Expression, Number, evaluate, numbers
-from sevensteps.web.printing import is_short, read, rounded, shown, with_places
+from sevensteps.printing import is_short, read, rounded, shown, with_places
 
 #: Three to six places are the rule. The rest is for toys with huge or tiny weights, so that they close too.
 OPERAND_PLACES = (3, 4, 5, 6, 8, 10, 12, 15, 30)

@@ -1,0 +1,114 @@
+"""A real model as steps and weights. Its loaders (llama.py, gpt2.py) make one of a file."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from sevensteps.engine.forward import forward_steps, readout_steps
+from sevensteps.engine.ops import Array
+from sevensteps.engine.steps import Patch, Step, Trace, run
+
+
+@dataclass(frozen=True)
+class Model:
+    """Weights by the names that the steps read (`blocks.3.W_Q.1`), all float32, input × output.
+
+    `start` is the id that is put in front of every prompt. `rope_base` counts only for rotary positions.
+    """
+
+    name: str
+    checksum: str
+    weights: Mapping[str, Array]
+    tokenizer: Tokenizer
+    start: int
+    layers: int
+    heads: int
+    d_head: int
+    positions: int
+    eps: float
+    activation: str
+    norm: str
+    rope_base: float = 10_000.0
+
+    @cached_property
+    def steps(self) -> list[Step]:
+        """The forward pass of this model."""
+        return forward_steps(self.weights, self.heads, self.layers, self.activation, self.norm)
+
+    @cached_property
+    def vocabulary(self) -> tuple[str, ...]:
+        """Every token as it is shown, by id."""
+        texts = self.tokenizer.get_vocab()
+        return tuple(shown for _, shown in sorted((id_, self._shown(text)) for text, id_ in texts.items()))
+
+    def _shown(self, text: str) -> str:
+        decoded = self.tokenizer.decoder.decode([text]) if self.tokenizer.decoder else text
+        # A token that is part of a letter has no text of its own.
+        return text if "\ufffd" in decoded else decoded.replace(" ", "␣").replace("\n", "⏎").replace("\t", "⇥")
+
+    @property
+    def parameters(self) -> int:
+        """How many numbers the model has; a matrix that is used twice counts once."""
+        return sum(weight.size for weight in self.weights.values())
+
+    def encode(self, prompt: str) -> tuple[int, ...]:
+        """The ids of a prompt, the start token in front. Raises ValueError where it is longer than the positions."""
+        ids = (self.start, *self.tokenizer.encode(prompt, add_special_tokens=False).ids)
+        if len(ids) > self.positions:
+            raise ValueError(f"the prompt has {len(ids)} tokens, the model has {self.positions} positions")
+        return ids
+
+    def given(self, ids: Sequence[int]) -> dict[str, Array]:
+        """Everything that the given steps need: ids -> arrays. The last position has no target; it is given id 0."""
+        d_model = self.weights["W_E"].shape[1]
+        d_mlp = self.weights[f"{self._first}W_in"].shape[1]
+        sizes = {
+            "tokens": len(ids), "vocabulary": len(self.vocabulary), "positions": self.positions, "d_model": d_model,
+            "heads": self.heads, "d_head": self.d_head, "d_mlp": d_mlp,
+        }  # fmt: skip
+        cos, sin = rope(len(ids), self.d_head, self.rope_base)
+        return {
+            "ids": np.array(ids, dtype=np.float32),
+            "targets": np.array([*ids[1:], 0], dtype=np.float32),
+            "layer_norm_eps": np.array(self.eps, dtype=np.float32),
+            "rope.cos": cos,
+            "rope.sin": sin,
+            **{f"size.{name}": np.array(size, dtype=np.float32) for name, size in sizes.items()},
+            **{f"head.{h}": np.array(h, dtype=np.float32) for h in range(self.heads)},
+            **self.weights,
+        }
+
+    @property
+    def _first(self) -> str:
+        return "blocks.0." if self.layers > 1 else ""
+
+    def trace(self, ids: Sequence[int], patch: Patch | None = None) -> Trace:
+        """Run the forward pass, (T,) ids. Raises as `steps.run` does when the patch does not fit."""
+        tokens = tuple(self.vocabulary[n] for n in ids)
+        return run(self.steps, self.given(ids), patch, tokens=tokens, vocabulary=self.vocabulary)
+
+    def read(self, rows: Array, targets: Array) -> Trace:
+        """Any rows of a stream, (n, d), read as the last one is: final norm, logits, softmax, loss for (n,) targets."""
+        read_with = ("W_E", "W_U", "ln_final.w", "ln_final.b")
+        given = {
+            "rows": rows,
+            "targets": targets,
+            "layer_norm_eps": np.array(self.eps, dtype=np.float32),
+            "size.vocabulary": np.array(len(self.vocabulary), dtype=np.float32),
+            **{name: self.weights[name] for name in read_with if name in self.weights},
+        }
+        steps = [Step(name, "given") for name in given]
+        return run([*steps, *readout_steps("rows", self.weights, self.norm)], given, vocabulary=self.vocabulary)
+
+
+def rope(count: int, d_head: int, base: float) -> tuple[Array, Array]:
+    """Cosines and sines of the angles of rotary positions, (count, d_head / 2) each.
+
+    Pair i turns by base^(-2i / d_head) a position (Su et al. 2021, arXiv 2104.09864, equation 15).
+    """
+    speeds = base ** (-np.arange(0, d_head, 2) / d_head)  # (d_head / 2,)
+    angles = np.arange(count)[:, None] * speeds  # (count, d_head / 2)
+    return np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
