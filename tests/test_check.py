@@ -12,6 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from sevensteps.printing import shown, with_places
 from sevensteps.web.check.bare import bare_numbers
 from sevensteps.web.check.checker import Checker
 from sevensteps.web.check.files import file_faults
@@ -21,7 +22,6 @@ from sevensteps.web.check.report import Fault
 from sevensteps.web.check.values import Values
 from sevensteps.web.check.worked import worked_lines
 from sevensteps.web.marks import Marks
-from sevensteps.printing import shown, with_places
 from sevensteps.web.site import PAGES, Sources, load_sources, render
 
 ROOT = Path(__file__).parent.parent

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from pages import PAGES
 from playwright.sync_api import Page
 
+from sevensteps.printing import shown
 from sevensteps.web.fonts import PRINTED
-from sevensteps.web.printing import shown
 
 FAMILY = "Seven Steps Math"
 #: The families that static/css/math.css asks for.

@@ -20,8 +20,8 @@ from toys import shipped_runs
 
 from sevensteps.explain import explain
 from sevensteps.expression import numbers
-from sevensteps.web.marks import Marks
 from sevensteps.printing import shown
+from sevensteps.web.marks import Marks
 from sevensteps.web.slips import slips
 from sevensteps.web.tables import decimal_text, from_printed
 

@@ -22,9 +22,9 @@ from toys import load, shipped, shipped_runs, toys
 from sevensteps.engine.faults import InputError
 from sevensteps.engine.ops import OPS, gelu_erf, gelu_tanh
 from sevensteps.engine.steps import Trace
+from sevensteps.printing import shown, with_places
 from sevensteps.refs import Runs
 from sevensteps.web.marks import full
-from sevensteps.printing import shown, with_places
 from sevensteps.web.worked import OPERAND_PLACES
 
 

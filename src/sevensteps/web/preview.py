@@ -8,8 +8,8 @@ from PIL import Image, ImageDraw, ImageFont
 from sevensteps.engine.ops import Array
 from sevensteps.engine.steps import Trace
 from sevensteps.explain import explain
+from sevensteps.printing import shown, with_places
 from sevensteps.web.fonts import SOURCE
-from sevensteps.web.printing import shown, with_places
 from sevensteps.web.worked import closing_places, formula
 
 FILE = "static/preview.png"
