@@ -206,6 +206,7 @@ def button(page: Page, name: str) -> None:
 
 
 def next_token(page: Page) -> str:
+    until(page, "!pageWaiting")  # What is out of sight follows in a moment.
     return page.locator(".player [data-token='id play/play_drawn']").inner_text()
 
 
