@@ -43,6 +43,11 @@ class Design:
         return sum(name.startswith(prefix + "W_K.") for name in self.weights)
 
 
+def block_prefixes(layers: int) -> list[str]:
+    """What the names of each block begin with: `blocks.N.`, and nothing for a single block."""
+    return [f"blocks.{n}." for n in range(layers)] if layers > 1 else [""]
+
+
 def attention_steps(design: Design, prefix: str, stream: str) -> list[Step]:
     """From the stream (T, d) to the stream after attention, (T, d)."""
     a = prefix + "attn."

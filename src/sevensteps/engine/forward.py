@@ -8,7 +8,7 @@ projection biases, position rows or rotary positions, a gate in the MLP, an own 
 import re
 from collections.abc import Collection
 
-from sevensteps.engine.block import Design, attention_steps, mlp_steps
+from sevensteps.engine.block import Design, attention_steps, block_prefixes, mlp_steps
 from sevensteps.engine.norms import norm_steps
 from sevensteps.engine.steps import Step
 
@@ -67,7 +67,7 @@ def forward_steps(
     steps = [Step(name, "given", (), *about) for name, about in SIZES.items()]
     steps += [Step(f"head.{h}", "given", (), f"head{h + 1}", "number of the head, from 0", 4) for h in range(heads)]
     steps += [given_step(name) for name in weights]
-    prefixes = [f"blocks.{n}." for n in range(layers)] if layers > 1 else [""]
+    prefixes = block_prefixes(layers)
     stream = prefixes[0] + "resid_pre"
     steps += _rotary_embedding(stream) if design.rotary else _embedding(stream)
     for prefix in prefixes:

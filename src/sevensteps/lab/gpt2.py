@@ -9,6 +9,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
+from sevensteps.engine.block import block_prefixes
 from sevensteps.engine.faults import Fault, InputError
 from sevensteps.engine.ops import Array
 from sevensteps.lab.llama import checksum
@@ -37,8 +38,7 @@ def load_gpt2(folder: Path) -> Model:
     tensors = _tensors(file, dict(_shapes(config)))
     layers, heads, d = config["n_layer"], config["n_head"], config["n_embd"]
     weights: dict[str, Array] = {"W_E": tensors["wte.weight"], "W_pos": tensors["wpe.weight"]}
-    for n in range(layers):
-        prefix = f"blocks.{n}." if layers > 1 else ""
+    for n, prefix in enumerate(block_prefixes(layers)):
         for theirs, ours in _OF_BLOCK.items():
             weights[prefix + ours] = tensors[f"h.{n}.{theirs}"]
         for kind, ours in (("weight", "W"), ("bias", "b")):

@@ -7,6 +7,7 @@ from typing import Any
 
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
+from sevensteps.engine.block import block_prefixes
 from sevensteps.engine.faults import Fault, InputError
 from sevensteps.engine.ops import Array
 from sevensteps.lab.gguf import GGUF, read_gguf
@@ -36,8 +37,7 @@ def load_llama(path: Path) -> Model:
     d_head = d // heads
     _check_tensors(file, _shapes(fields))
     weights: dict[str, Array] = {"W_E": file.tensors["token_embd.weight"].read()}
-    for n in range(layers):
-        prefix = f"blocks.{n}." if layers > 1 else ""
+    for n, prefix in enumerate(block_prefixes(layers)):
         for theirs, ours in _OF_BLOCK.items():
             # Matrices are stored output × input; a norm's gain is one row.
             weights[prefix + ours] = file.tensors[f"blk.{n}.{theirs}.weight"].read().T

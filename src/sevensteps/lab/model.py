@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 from tokenizers import Tokenizer
 
+from sevensteps.engine.block import block_prefixes
 from sevensteps.engine.forward import forward_steps, readout_steps
 from sevensteps.engine.ops import Array
 from sevensteps.engine.steps import Patch, Step, Trace, run
@@ -64,7 +65,7 @@ class Model:
     def given(self, ids: Sequence[int]) -> dict[str, Array]:
         """Everything that the given steps need: ids -> arrays. The last position has no target; it is given id 0."""
         d_model = self.weights["W_E"].shape[1]
-        d_mlp = self.weights[f"{self._first}W_in"].shape[1]
+        d_mlp = self.weights[block_prefixes(self.layers)[0] + "W_in"].shape[1]
         sizes = {
             "tokens": len(ids), "vocabulary": len(self.vocabulary), "positions": self.positions, "d_model": d_model,
             "heads": self.heads, "d_head": self.d_head, "d_mlp": d_mlp,
@@ -80,10 +81,6 @@ class Model:
             **{f"head.{h}": np.array(h, dtype=np.float32) for h in range(self.heads)},
             **self.weights,
         }
-
-    @property
-    def _first(self) -> str:
-        return "blocks.0." if self.layers > 1 else ""
 
     def trace(self, ids: Sequence[int], patch: Patch | None = None) -> Trace:
         """Run the forward pass, (T,) ids. Raises as `steps.run` does when the patch does not fit."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sevensteps.engine.block import block_prefixes
 from sevensteps.engine.ops import Array, most_likely_first
 from sevensteps.engine.steps import Patch, Trace, rerun
 from sevensteps.lab.model import Model
@@ -47,7 +48,7 @@ def rank(row: Array, token: int) -> int:
 
 def streams(model: Model) -> list[str]:
     """The stream's names from below the first block to above the last: layers + 1."""
-    prefixes = [f"blocks.{n}." for n in range(model.layers)] if model.layers > 1 else [""]
+    prefixes = block_prefixes(model.layers)
     return [prefixes[0] + "resid_pre", *(prefix + "resid_post" for prefix in prefixes)]
 
 
@@ -73,8 +74,7 @@ def part_name(model: Model, block: int, head: int | None = None) -> str:
         raise ValueError(f"block {block}: the blocks are 0 to {model.layers - 1}")
     if head is not None and not 0 <= head < model.heads:
         raise ValueError(f"head {head}: the heads are 0 to {model.heads - 1}")
-    prefix = f"blocks.{block}." if model.layers > 1 else ""
-    return prefix + ("attn_out" if head is None else f"attn.z.{head}")
+    return block_prefixes(model.layers)[block] + ("attn_out" if head is None else f"attn.z.{head}")
 
 
 def every_block(model: Model) -> list[str]:
@@ -108,10 +108,3 @@ def mean_rows(model: Model, prompts: Sequence[str]) -> dict[str, Array]:
         for name in names:
             sums[name] = sums.get(name, 0.0) + trace.values[name][1:].sum(axis=0, dtype=np.float64)
     return {name: (total / count).astype(np.float32) for name, total in sums.items()}
-
-
-def returned(model: Model, ids: Sequence[int]) -> NDArray[np.bool_]:
-    """Whether layer 0 gives a token back, (n,): its own row, read through W_U, has that token on top."""
-    targets = np.array(ids, dtype=np.float32)
-    read = model.read(model.weights["W_E"][list(ids)], targets)
-    return np.asarray(read.values["logits"].argmax(axis=-1) == targets)
