@@ -37,6 +37,17 @@ def until(page: Page, expression: str) -> None:
         page.wait_for_timeout(10)
 
 
+def settled(page: Page) -> None:
+    """Wait until the page shows its toy: what is out of sight follows a moment after an edit."""
+    until(page, "typeof pageWaiting === 'undefined' || !pageWaiting")
+
+
+def change(page: Page, edit: dict[str, Any]) -> None:
+    """Merge a partial state into the toy's, as a control does, and wait until the whole page shows it."""
+    page.evaluate("(edit) => change(edit)", edit)
+    settled(page)
+
+
 def state(page: Page) -> dict[str, Any]:
     page.wait_for_load_state()  # A page that was just opened takes its address in when it is loaded.
     return page.evaluate("live.state")

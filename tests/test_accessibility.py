@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from live_pages import open_page
+from live_pages import open_page, settled
 from pages import PAGES, text
 from playwright.sync_api import Page, expect
 from readings import PIECES, RECORD, reading, readings, written
@@ -95,9 +95,9 @@ def test_what_shows_under_the_pointer_shows_under_the_focus(site: Path) -> None:
 
 def visit(page: Page, site: Path, name: str, fragment: str = "") -> None:
     open_page(page, site, name, fragment)
-    page.wait_for_load_state()
     page.evaluate(PROBES)
     page.evaluate(OPEN_ALL)
+    settled(page)
 
 
 def test_the_skip_link_is_the_first_stop_and_leads_to_the_text(page: Page, site: Path) -> None:
@@ -156,7 +156,9 @@ def everything_open(page: Page, site: Path, name: str) -> None:
         page.locator("[data-do=another]").click()
     if page.locator("[data-turns=Infinity]").count():
         page.locator("[data-turns=Infinity]").click()
+    page.get_by_role("button", name="Copy link").click()
     page.evaluate(OPEN_ALL)
+    settled(page)
     numbers = page.locator("td > [data-ref].editable, main [data-ref][role]").locator("visible=true")
     if numbers.count():
         numbers.first.evaluate("number => ask(number.dataset.ref, number)")

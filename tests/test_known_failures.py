@@ -13,6 +13,7 @@ from pathlib import Path
 from xml.etree.ElementTree import Element
 
 import pytest
+from live_pages import change
 from pages import PAGES, of_class, text, with_attribute
 from playwright.sync_api import Page, expect
 
@@ -180,7 +181,7 @@ def test_30_a_wrong_answer_that_prints_as_the_right_one(pages: dict[str, Element
 def test_30_a_sum_that_floating_point_misses_by_a_hair(page: Page, site: Path) -> None:
     """0.1 + 0.2 is not 0.3 there: a box that asks for it takes 0.3 all the same."""
     page.goto((site / "2-embeddings.html").as_uri())
-    page.evaluate("change({ set: { 'W_E.2.0': 0.1, 'W_pos.1.0': 0.2 } })")
+    change(page, {"set": {"W_E.2.0": 0.1, "W_pos.1.0": 0.2}})
     box = page.locator("[data-answer='resid_pre.1.0']")
     box.get_by_label("Your answer").fill("0.3")
     box.get_by_role("button", name="Check").click()

@@ -14,6 +14,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from live_pages import change
 from pages import STEPS, of_class, only, read, text, with_attribute
 from playwright.sync_api import Locator, Page, expect
 from toys import shipped_runs
@@ -381,7 +382,7 @@ def test_after_a_change_the_live_number_is_the_right_one_and_an_old_verdict_is_g
     visit(page, site, "6-output")
     answer(box(page, 1), shown(V["logits"][4, 7]))
     answer(box(page, 2), shown(V["ln_final.scale"][0]))
-    page.evaluate("change({ set: { 'W_U.1.7': 3 } })")
+    change(page, {"set": {"W_U.1.7": 3}})
     expect(box(page, 1).get_by_role("status")).to_be_empty()
     expect(box(page, 1)).to_have_class("check done")
     old, new = V["logits"][4, 7], V["logits"][4, 7] + V["ln_final.normalized"][4, 1] * (3 - V["W_U"][1, 7])
@@ -393,7 +394,7 @@ def test_after_a_change_of_the_text_the_last_row_is_the_last_one_and_what_is_not
     page: Page, site: Path
 ) -> None:
     visit(page, site, "6-output")
-    page.evaluate("change({ text: 'the cat' })")
+    change(page, {"text": "the cat"})
     row = page.evaluate("live.at('logits.1.7')")
     assert answer(box(page, 1), f"{row:.3f}") == "Well done."
     visit(page, site, "5-block")
@@ -406,7 +407,7 @@ def test_an_exercise_follows_a_change(page: Page, site: Path) -> None:
     visit(page, site, "6-output")
     page.get_by_role("button", name="Another one").click()
     page.evaluate("pose('logits.4.7')")
-    page.evaluate("change({ set: { 'W_U.1.7': 3 } })")
+    change(page, {"set": {"W_U.1.7": 3}})
     expect(page.locator(".exercise .working").first).to_contain_text("× 3")
     new = page.evaluate("live.at('logits.4.7')")
     assert answer(page.locator(".exercise"), f"{new:.3f}") == "Well done."
@@ -462,7 +463,7 @@ def test_storage_that_throws_or_holds_rubbish_takes_nothing_down(page: Page, sit
     assert progress(page)[0] == "1 of 3 done"
     page.get_by_role("button", name="Another one").click()
     expect(page.locator(".exercise")).to_be_visible()
-    page.evaluate("change({ set: { 'W_E.2.0': 2 } })")
+    change(page, {"set": {"W_E.2.0": 2}})
     assert answer(box(page, 1), "3") == "Well done."
 
 
@@ -561,9 +562,9 @@ def test_a_trap_that_a_switch_makes_the_right_answer_is_not_shown(page: Page, si
     trap = box(page, 1).locator(".traps li", has_text="later tokens included")
     box(page, 1).locator("summary", has_text="Answer").click()
     expect(trap).to_be_visible()
-    page.evaluate("change({ off: ['mask_off'] })")
+    change(page, {"off": ["mask_off"]})
     expect(trap).to_be_hidden()
-    page.evaluate("change({ off: [] })")
+    change(page, {"off": []})
     expect(trap).to_be_visible()
 
 

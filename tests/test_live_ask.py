@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browser import watch
+from live_pages import change
 from playwright.sync_api import Browser, Locator, Page, expect
 from toys import shipped_runs
 
@@ -462,7 +463,7 @@ def test_an_open_note_follows_a_change_and_keeps_the_focus(page: Page, site: Pat
     mark(page, ROOF, "td").click()
     shipped = note(page).locator(".working").text_content()
     operand(page, "W_U.1.6").focus()
-    page.evaluate("change({ set: { 'W_U.1.6': 3 } })")
+    change(page, {"set": {"W_U.1.6": 3}})
     expect(note(page).locator(".working")).not_to_have_text(shipped)
     expect(note(page)).to_contain_text("It was 2.491.")
     assert page.evaluate("document.activeElement.matches('.ask [data-ref]')")
@@ -472,7 +473,7 @@ def test_an_open_note_follows_a_change_and_keeps_the_focus(page: Page, site: Pat
 def test_a_number_that_is_gone_closes_its_note(page: Page, site: Path) -> None:
     visit(page, site, "6-output")
     page.evaluate("ask('logits.3.6')")
-    page.evaluate("change({ text: 'the cat' })")
+    change(page, {"text": "the cat"})
     expect(note(page)).to_have_count(0)
 
 

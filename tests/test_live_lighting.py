@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from live_pages import until
+from live_pages import change
 from playwright.sync_api import Locator, Page
 
 LIT = """(all) => all.map((e) => {
@@ -124,8 +124,7 @@ def test_touch_lights_nothing(visit: Visit) -> None:
 
 def test_after_a_change_of_text_a_mark_lights_what_it_shows_now(visit: Visit) -> None:
     page = visit("6-output")
-    page.evaluate("change({ text: 'the cat climbed' })")
-    until(page, "!pageWaiting")
+    change(page, {"text": "the cat climbed"})
     first(page, ".softmax-picture tbody .track").hover()
     (key,) = {key for _, key in lit(page)}
     assert key.startswith("logits.3.")

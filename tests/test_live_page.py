@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from conftest import ROOT
+from live_pages import change
 from playwright.sync_api import Browser, Page, expect
 from toys import shipped_data, toml
 
@@ -204,7 +205,7 @@ def test_notes_on_printed_digits_speak_of_the_toy_as_built_only(page: Page, site
     note = page.locator(".note:has([data-calculated])").first
     figures = note.locator(".as-built")
     expect(figures).to_be_visible()
-    page.evaluate("change({ set: { 'W_U.3.6': 0.7 } })")
+    change(page, {"set": {"W_U.3.6": 0.7}})
     expect(figures).to_be_hidden()
     expect(note).to_contain_text("rounded afterwards")
     page.evaluate("travel(-1)")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from live_pages import until
+from live_pages import change
 from playwright.sync_api import Page
 from toys import load, shipped_data, shipped_runs
 
@@ -72,7 +72,7 @@ def drawn(new_page: Callable[..., Page], site: Path, state: dict[str, Any]) -> D
     def open_page(name: str) -> Page:
         page = new_page(viewport={"width": 1280, "height": 900})
         page.goto((site / f"{name}.html").as_uri())
-        page.evaluate(f"change({json.dumps(state)})")
+        change(page, state)
         return page
 
     return open_page
@@ -145,7 +145,7 @@ def test_every_row_of_the_text_has_a_bar_for_its_loss(drawn: Draw, now: Trace) -
 
 def test_the_stretches_of_a_draw_fill_the_whole_and_the_line_stands_in_the_one_drawn(drawn: Draw, now: Trace) -> None:
     page = drawn("7-generation")
-    page.evaluate("change({ set: { r: 0.3 } })")
+    change(page, {"set": {"r": 0.3}})
     p = now["probs"][-1]
     order = [int(k) for k in most_likely_first(p)]
     widths = page.locator(".whole > span").evaluate_all("(all) => all.map((e) => e.getBoundingClientRect().width)")
@@ -355,8 +355,7 @@ def test_the_points_of_the_map_lie_at_the_entries_of_their_rows(drawn: Draw, now
 
 def test_no_label_of_the_map_covers_another_and_each_stays_below_its_point(drawn: Draw) -> None:
     page = drawn("2-embeddings")
-    page.evaluate("change({ set: { 'W_E.7.0': 1, 'W_E.9.0': 1, 'W_E.8.3': -0.95 } })")
-    until(page, "!pageWaiting")
+    change(page, {"set": {"W_E.7.0": 1, "W_E.9.0": 1, "W_E.8.3": -0.95}})
     boxes = page.locator(".map-picture .across text").evaluate_all(
         "(all) => all.map((e) => e.getBoundingClientRect()).map((b) => [b.left, b.top + 3, b.right, b.bottom - 3])"
     )

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from live_pages import until
+from live_pages import change, until
 from playwright.sync_api import Locator, Page, expect
 from toys import shipped, shipped_traces
 
@@ -143,10 +143,10 @@ def test_the_softmax_stands_in_the_order_of_p_or_of_the_ids(opened: Open) -> Non
 
 def test_the_order_of_p_follows_a_changed_weight_and_that_of_the_ids_does_not(opened: Open) -> None:
     page = opened("6-output")
-    page.evaluate("change({ set: { 'W_U.0.3': 9 } })")
+    change(page, {"set": {"W_U.0.3": 9}})
     assert order_shown(page, ".softmax-picture")[-1] != "." or order_shown(page, ".softmax-picture")[0] != "␣roof"
     page.get_by_label("by id").check()
-    page.evaluate("change({ set: { 'W_U.0.3': 8 } })")
+    change(page, {"set": {"W_U.0.3": 8}})
     assert order_shown(page, ".softmax-picture") == list(TOY.vocabulary)
 
 
@@ -206,7 +206,6 @@ def button(page: Page, name: str) -> None:
 
 
 def next_token(page: Page) -> str:
-    until(page, "!pageWaiting")  # What is out of sight follows in a moment.
     return page.locator(".player [data-token='id play/play_drawn']").inner_text()
 
 

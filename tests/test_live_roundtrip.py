@@ -11,7 +11,7 @@ import pytest
 from browser import watch
 from conftest import ROOT
 from hypothesis import HealthCheck, given, settings
-from live_pages import AS_SHIPPED, FLOATS, TENTHS, open_page, state, states, values
+from live_pages import AS_SHIPPED, FLOATS, TENTHS, change, open_page, state, states, values
 from playwright.sync_api import Browser, Page
 from toys import SHIPPED
 
@@ -71,7 +71,7 @@ def test_the_built_pages_of_a_downloaded_toy_hold_the_numbers_of_the_browser_to_
     edit: dict[str, Any], page: Page, site: Path, tmp_path: Path, browser: Browser
 ) -> None:
     open_page(page, site, "7-generation")
-    page.evaluate("(edit) => change(edit)", edit)
+    change(page, edit)
     runs = [run for run in page.evaluate("Object.keys(data.runs)") if run in load_toy(SHIPPED).runs]
     changed = {run: values(page, run) for run in [*runs, "generated"]}
     new_site = built(source_with(downloaded(page, tmp_path), tmp_path))
@@ -89,7 +89,7 @@ def test_the_built_pages_of_a_downloaded_toy_hold_the_numbers_of_the_browser_to_
 @given(edit=states(FLOATS))
 def test_any_change_is_in_the_file_to_the_last_bit(edit: dict[str, Any], page: Page, site: Path, tmp_path) -> None:
     open_page(page, site, "1-tokens")
-    page.evaluate("(edit) => change(edit)", edit)
+    change(page, edit)
     toy = load_toy(downloaded(page, tmp_path))
     assert inputs(toy) == live_inputs(page, toy)
 
@@ -100,7 +100,7 @@ def test_the_engine_gives_for_the_file_what_the_browser_shows(
     edit: dict[str, Any], page: Page, site: Path, tmp_path
 ) -> None:
     open_page(page, site, "1-tokens")
-    page.evaluate("(edit) => change(edit)", edit)
+    change(page, edit)
     for run, trace in load_toy(downloaded(page, tmp_path)).traces().items():
         shown = values(page, run)
         for name in shown:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from live_pages import fragment, until
+from live_pages import change, fragment, until
 from numpy.typing import NDArray
 from playwright.sync_api import Page, expect
 from toys import load, shipped_data, shipped_runs, shipped_traces
@@ -222,7 +222,7 @@ def test_one_changed_weight_runs_through_to_the_loss(
     page, data = opened("workbench"), shipped_data()
     data["weights"][ref.partition(".")[0]][place[0]][place[1]] = -1.25
     due = load(data, tmp_path).traces()["main"]
-    page.evaluate("ref => change({ set: { [ref]: -1.25 } })", ref)
+    change(page, {"set": {ref: -1.25}})
     for name in ("loss.mean", "probs.4.6", "logits.4.3", ref):
         for mark in page.locator(f".bench [data-ref='{name}']").all():
             assert mark.inner_text() == shown(float(due[name])), name
@@ -234,7 +234,7 @@ def test_the_workbench_grows_with_the_text(opened: Callable[[str], Page], tmp_pa
     page, data = opened("workbench"), shipped_data()
     data["text"] = "the cat climbed the roof."
     due = load(data, tmp_path).traces()["main"]
-    page.evaluate("text => change({ text })", data["text"])
+    change(page, {"text": data["text"]})
     marks = "marks => Object.fromEntries(marks.map(mark => [mark.dataset.ref, mark.textContent]))"
     printed = page.locator(".bench td [data-ref]").evaluate_all(marks)
     for name in ("resid_pre", "attn.scores.1", "attn.pattern.0", "ln2.scale", "logits", "loss"):

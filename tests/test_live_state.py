@@ -14,6 +14,7 @@ from live_pages import (
     ENTRIES,
     TENTHS,
     VOCABULARY,
+    change,
     fragment,
     notice,
     open_page,
@@ -57,7 +58,7 @@ def output(page: Page, site: Path) -> Page:
 @given(edit=states(TENTHS))
 def test_a_state_survives_a_reload(edit: dict[str, Any], page: Page, site: Path) -> None:
     open_page(page, site, "1-tokens")
-    page.evaluate("(edit) => change(edit)", edit)
+    change(page, edit)
     before, numbers, address = state(page), values(page), page.evaluate("address()")
     expect(page).to_have_url(address)
     page.reload()
@@ -66,19 +67,19 @@ def test_a_state_survives_a_reload(edit: dict[str, Any], page: Page, site: Path)
 
 
 def test_the_address_holds_differences_only(output: Page) -> None:
-    output.evaluate("change({ set: { 'W_U.3.6': 0.7, 'W_E.0.0': 0 }, text: 'the cat climbed the', off: ['mask_off'] })")
+    change(output, {"set": {"W_U.3.6": 0.7, "W_E.0.0": 0}, "text": "the cat climbed the", "off": ["mask_off"]})
     assert fragment(output) == "#W_U.3.6=0.7&off=mask_off"
 
 
 def test_an_unchanged_toy_has_no_fragment(output: Page) -> None:
-    output.evaluate("change({ set: { 'W_U.3.6': 0.7 } })")
-    output.evaluate("change({ set: { 'W_U.3.6': null } })")
+    change(output, {"set": {"W_U.3.6": 0.7}})
+    change(output, {"set": {"W_U.3.6": None}})
     until(output, "!location.href.includes('#')")
     assert state(output) == AS_SHIPPED
 
 
 def test_links_to_other_pages_carry_the_state_and_their_anchor(output: Page) -> None:
-    output.evaluate("change({ set: { 'W_U.3.6': 0.7 }, text: 'the dog' })")
+    change(output, {"set": {"W_U.3.6": 0.7}, "text": "the dog"})
     before = state(output)
     output.click("nav.path a >> nth=2")
     assert "3-query-key-value.html" in output.url
@@ -110,7 +111,7 @@ def test_another_address_in_the_same_tab_is_taken(output: Page) -> None:
 def test_a_copied_link_opens_the_same_numbers(new_page: Callable[..., Page], site: Path) -> None:
     page = new_page(permissions=["clipboard-read", "clipboard-write"])
     open_page(page, site, "6-output")
-    page.evaluate("change({ set: { 'W_out.1.2': -0.35 }, text: 'the dog climbed the', next: 7, off: ['tied'] })")
+    change(page, {"set": {"W_out.1.2": -0.35}, "text": "the dog climbed the", "next": 7, "off": ["tied"]})
     page.click("[data-do=copy]")
     until(page, "document.getElementById('notice').textContent")
     assert notice(page) == "Link copied."
@@ -122,7 +123,7 @@ def test_a_copied_link_opens_the_same_numbers(new_page: Callable[..., Page], sit
 
 def test_where_no_clipboard_is_the_address_itself_is_the_link(output: Page) -> None:
     output.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
-    output.evaluate("change({ set: { 'W_U.3.6': 0.7 } })")
+    change(output, {"set": {"W_U.3.6": 0.7}})
     output.click("[data-do=copy]")
     assert notice(output) == "Copy the link from the address bar."
     until(output, "location.href === address() && location.hash")
@@ -222,7 +223,7 @@ def test_controls_of_one_value_stay_together(output: Page) -> None:
     assert output.input_value(".text-twin") == "the dog"
     output.select_option("#change-next", label="␣wall")
     assert state(output)["next"] == VOCABULARY.index("␣wall")
-    output.evaluate("change({ next: null, set: { 'W_U.3.6': null } })")
+    change(output, {"next": None, "set": {"W_U.3.6": None}})
     assert output.input_value("#change-next") == str(VOCABULARY.index("␣roof"))
     assert output.input_value(".twin >> nth=1") == "1"
 
@@ -296,7 +297,7 @@ def test_a_text_that_does_not_fit_leaves_the_last_good_one(output: Page) -> None
 
 
 def test_a_new_text_begins_without_the_tokens_drawn_for_the_old_one(output: Page) -> None:
-    output.evaluate("change({ play: [6, 10] })")
+    change(output, {"play": [6, 10]})
     assert output.evaluate("live.trace('play').tokens.slice(-2)") == ["␣roof", "."]
     output.fill("#change-text", "the dog")
     assert state(output)["play"] == []
@@ -309,7 +310,7 @@ def test_every_change_can_be_undone_and_redone(output: Page) -> None:
     edits = [{"set": {"W_U.3.6": 0.7}}, {"text": "the dog"}, {"off": ["mask_off"]}, {"set": {"W_U.3.6": 1.5}}]
     seen = [state(output)]
     for edit in edits:
-        output.evaluate("(edit) => change(edit)", edit)
+        change(output, edit)
         seen.append(state(output))
     for expected in reversed(seen[:-1]):
         output.click("[data-do=undo]")
@@ -320,7 +321,7 @@ def test_every_change_can_be_undone_and_redone(output: Page) -> None:
         assert state(output) == expected
     output.keyboard.press("Control+z")
     assert state(output) == seen[-2]
-    output.evaluate("change({ next: 1 })")
+    change(output, {"next": 1})
     assert output.is_disabled("[data-do=redo]")
 
 
@@ -335,7 +336,7 @@ def test_typing_in_one_field_is_one_step(output: Page) -> None:
 
 
 def test_undo_in_a_text_field_is_the_fields_own(output: Page) -> None:
-    output.evaluate("change({ set: { 'W_U.3.6': 0.7 } })")
+    change(output, {"set": {"W_U.3.6": 0.7}})
     output.focus("#change-text")
     output.keyboard.press("Control+z")
     assert state(output)["set"] == {"W_U.3.6": 0.7}
@@ -354,7 +355,7 @@ def test_reset_takes_everything_back_and_can_be_undone(output: Page) -> None:
 
 def test_the_bar_is_there_while_something_can_be_undone_or_taken_back(output: Page) -> None:
     assert not output.is_visible("#bar")
-    output.evaluate("change({ off: ['mask_off'] })")
+    change(output, {"off": ["mask_off"]})
     assert output.is_visible("#bar")
     output.click("[data-do=reset]")
     assert output.is_disabled("[data-do=reset]")
@@ -382,7 +383,7 @@ def test_any_weight_may_be_huge_and_all_may_be_nothing(page: Page, site: Path, n
 
 
 def test_a_notice_says_when_numbers_are_no_longer_finite(output: Page) -> None:
-    output.evaluate("change({ set: { 'W_U.0.0': 1e308, 'W_U.1.0': 1e308, 'W_U.2.0': 1e308 } })")
+    change(output, {"set": {"W_U.0.0": 1e308, "W_U.1.0": 1e308, "W_U.2.0": 1e308}})
     assert notice(output) == "Some numbers cannot be calculated now: ∞ or undefined."
     output.click("[data-do=undo]")
     assert notice(output) == ""
@@ -390,7 +391,7 @@ def test_a_notice_says_when_numbers_are_no_longer_finite(output: Page) -> None:
 
 def test_the_mask_alone_is_no_reason_for_a_notice(page: Page, site: Path) -> None:
     open_page(page, site, "4-mask-and-heads")
-    page.evaluate("change({ text: 'the dog climbed the' })")
+    change(page, {"text": "the dog climbed the"})
     assert notice(page) == ""
 
 

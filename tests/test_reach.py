@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from live_pages import open_page
+from live_pages import open_page, settled
 from pages import PAGES
 from playwright.sync_api import Page, expect
 
@@ -40,6 +40,7 @@ def visit(page: Page, site: Path, name: str, fragment: str = "") -> None:
     open_page(page, site, name, fragment)
     page.evaluate(PROBES)
     page.evaluate(OPEN_ALL)
+    settled(page)
 
 
 def layouts(page: Page, widths: tuple[int, ...]) -> dict[int, list[str]]:
