@@ -10,7 +10,8 @@ from xml.etree.ElementTree import Element, TreeBuilder
 STEPS = (
     "1-tokens", "2-embeddings", "3-query-key-value", "4-mask-and-heads", "5-block", "6-output", "7-generation",
 )  # fmt: skip
-PAGES = ("index", *STEPS, "workbench", "needle-and-dial", "odds", "glossary", "404")
+LAB = ("lab/next-token", "lab/logit-lens", "lab/attention-off", "lab/tied")
+PAGES = ("index", *STEPS, "workbench", "needle-and-dial", "odds", *LAB, "glossary", "404")
 VOID = ("meta", "link", "br", "hr", "img", "input", "wbr")
 
 

@@ -3,16 +3,14 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pages
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browser import watch
 from playwright.sync_api import Browser, Page, expect
 
-STEPS = [
-    "1-tokens.html", "2-embeddings.html", "3-query-key-value.html", "4-mask-and-heads.html",
-    "5-block.html", "6-output.html", "7-generation.html",
-]  # fmt: skip
-PAGES = ["index.html", *STEPS, "workbench.html", "needle-and-dial.html", "odds.html", "glossary.html", "404.html"]
+STEPS = [f"{slug}.html" for slug in pages.STEPS]
+PAGES = [f"{slug}.html" for slug in pages.PAGES]
 
 OPEN_ALL_DETAILS = "document.querySelectorAll('details').forEach(details => { details.open = true })"
 

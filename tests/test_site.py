@@ -10,13 +10,10 @@ from html import unescape
 from pathlib import Path
 
 import pytest
+from pages import PAGES
 from toys import shipped_data, toml
 
 ROOT = Path(__file__).parent.parent
-PAGES = (
-    "index", "1-tokens", "2-embeddings", "3-query-key-value", "4-mask-and-heads", "5-block", "6-output",
-    "7-generation", "workbench", "needle-and-dial", "odds", "glossary", "404",
-)  # fmt: skip
 
 
 @pytest.fixture

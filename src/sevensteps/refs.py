@@ -3,7 +3,8 @@
 Authors write a symbol or a name, with one item for each axis, counted as on the pages:
 `p[last,␣roof]`, `attention_off/p[5,top]`, `A1[last,3]`, `ln1.scale[2]`. On a position axis an item is a number from 1,
 `last`, `last-1`, or a token of the text (its first position); on the token axis a token of the vocabulary, `#id`, or
-`top` (the largest of the row); on any other axis a number from 1. Fewer items than axes name a whole row.
+`top` (the largest of the row); on the prompt axis one of the run's words; layers, blocks and heads of a real model
+count from 0; on any other axis a number from 1. Fewer items than axes name a whole row.
 """
 
 import re
@@ -17,6 +18,9 @@ from sevensteps.engine.steps import Trace
 
 AUTHOR_REF = re.compile(r"(?:(?P<run>[a-z][a-z0-9_]*)/)?(?P<name>[^\[\]/]+)(?:\[(?P<items>.*)\])?", re.DOTALL)
 POSITION_AXES = ("position", "seen")
+#: Axes whose items may be named by a token of the run's text.
+NAMED_AXES = (*POSITION_AXES, "prompt")
+FROM_ZERO = ("layer", "block", "head")
 
 
 class UnknownRefError(LookupError):
@@ -98,7 +102,8 @@ def _index(trace: Trace, row: str, axis: str, item: str) -> int:
     size: int = trace[row].shape[0]
     index = _written_index(trace, row, axis, item)
     if not 0 <= index < size:
-        raise UnknownRefError(f"{axis} {item} is not in 1 to {size}")
+        first = int(axis not in FROM_ZERO)
+        raise UnknownRefError(f"{axis} {item} is not in {first} to {size - 1 + first}")
     return index
 
 
@@ -114,9 +119,10 @@ def _written_index(trace: Trace, row: str, axis: str, item: str) -> int:
     if match := re.fullmatch(r"last(?:-(\d+))?", item):
         return int(trace[row].shape[0]) - 1 - int(match[1] or 0)
     if item.isdecimal():
-        return int(item) - 1
-    if axis in POSITION_AXES and item in trace.tokens:
+        return int(item) - int(axis not in FROM_ZERO)
+    if axis in NAMED_AXES and item in trace.tokens:
         return trace.tokens.index(item)
     raise UnknownRefError(
-        f"{axis} {item!r} is not a number from 1" + (" or a token of the text" * (axis in POSITION_AXES))
+        f"{axis} {item!r} is not a number from {int(axis not in FROM_ZERO)}"
+        + (" or a token of the text" * (axis in NAMED_AXES))
     )

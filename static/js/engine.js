@@ -3,7 +3,7 @@
 "use strict";
 
 const carried = JSON.parse(document.getElementById("toy").textContent);
-const data = { ...TOY, ...carried, given: { ...TOY.given, ...carried.given } };
+const data = { ...TOY, ...carried, given: { ...TOY.given, ...carried.given }, runs: { ...TOY.runs, ...carried.recorded } };
 const words = (text = "") => text.split(" ").filter(Boolean);
 function asStep(line) {
 	const [name, op, inputs, symbol, title, page, axes, via] = line.split("~");
@@ -80,9 +80,10 @@ class Runs {
 	}
 
 	run(run, { ids, targets, patch }) {
-		const scene = data.runs[run]?.vocabulary;
-		const vocabulary = scene || data.vocabulary;
-		const given = { ...this.given, ids: nested(ids), targets: nested(targets), "size.tokens": nested(ids.length) };
+		const scene = data.runs[run]?.vocabulary && data.runs[run];
+		const { vocabulary } = scene || data;
+		const ofText = { ids: nested(ids), targets: nested(targets), "size.tokens": nested(ids.length) };
+		const given = { ...this.given, ...ofText, ...mapped(scene?.given || {}, nested) };
 		const values = {};
 		const steps = {};
 		for (const step of [...(scene ? [] : FORWARD), ...DERIVED[""], ...(DERIVED[run] || [])]) {
@@ -94,7 +95,7 @@ class Runs {
 			const value = op === "given" ? given[name] : OPS[op](...inputs.map((input) => part(values, input)));
 			values[name] = name in patch ? replacement(patch[name], value, values) : value;
 		}
-		return { run, steps, values, patch, vocabulary, tokens: ids.map((id) => vocabulary[id]) };
+		return { run, steps, values, patch, vocabulary, tokens: scene?.tokens || ids.map((id) => vocabulary[id]) };
 	}
 
 	/** {trace, name, index} of `[run/]name[.i[.j]]`, or null where this state has no such value. */

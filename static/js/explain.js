@@ -162,7 +162,10 @@ function symbolNodes(text) {
 function labelNodes(runs, ref) {
 	const { trace, name, index } = runs.find(ref);
 	const step = trace.steps[name];
-	const item = (i, k) => (step.axes[k] === "token" ? tokenNode(trace.vocabulary[i]) : structure(`${i + 1}`));
+	const item = (i, k) => {
+		if (step.axes[k] === "token") return tokenNode(trace.vocabulary[i]);
+		return structure(step.axes[k] === "prompt" ? trace.tokens[i] : `${i + !data.fromZero.includes(step.axes[k])}`);
+	};
 	const place = index.flatMap((i, k) => [k ? ", " : "[", item(i, k)]);
 	return [
 		...calledNodes(step),

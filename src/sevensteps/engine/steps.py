@@ -20,6 +20,8 @@ Patch = Mapping[str, float | str | Array]
 _OPS = OPS | REAL_OPS
 #: What an index of a value may count.
 AXES = ("position", "seen", "token", "dimension", "entry", "joined", "unit", "place")
+#: What else an index of a real model's values may count. Its layers, blocks and heads count from 0.
+LAB_AXES = ("layer", "block", "head", "prompt")
 
 
 @dataclass(frozen=True)

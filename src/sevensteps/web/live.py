@@ -11,12 +11,12 @@ from typing import Any
 
 from markupsafe import Markup
 
-from sevensteps.engine.steps import AXES, Step, Trace
+from sevensteps.engine.steps import AXES, LAB_AXES, Step, Trace
 from sevensteps.engine.toy import END, Toy
 from sevensteps.engine.toyruns import RunSpec, own_patch
 from sevensteps.entries import ENTRIES
 from sevensteps.explain import NOTHING_TO_CALCULATE, WORDS
-from sevensteps.refs import POSITION_AXES, Runs
+from sevensteps.refs import FROM_ZERO, POSITION_AXES, Runs
 
 FILE = "static/toy.js"
 #: Given anew by every text, so not carried.
@@ -37,7 +37,8 @@ def shared_data(toy: Toy, runs: Runs, turned: Iterable[str]) -> str:
         "end": toy.vocabulary.index(END) if END in toy.vocabulary else None,
         "activation": toy.activation,
         "steps": [_row(main, step) for step in steps],
-        "axes": AXES,
+        "axes": AXES + LAB_AXES,
+        "fromZero": FROM_ZERO,
         "dials": list(turned),
         "switches": list(switches(toy)),
         "given": _given(main, steps),
@@ -50,8 +51,8 @@ def shared_data(toy: Toy, runs: Runs, turned: Iterable[str]) -> str:
     return f"const TOY = {_json(data)};\n"
 
 
-def live_data(toy: Toy, runs: Runs, html: str) -> Markup:
-    """The JSON of one page: the derived steps that it uses, with the values given to them."""
+def live_data(toy: Toy, runs: Runs, recorded: Mapping[str, Trace], html: str) -> Markup:
+    """The JSON of one page: the derived steps that it uses, with the values given to them, and recorded values."""
     forward = {step.name: step for step in toy.steps()}
     used = {run: list(_used(trace, forward, html)) for run, trace in runs.traces.items()}
     everywhere = [step for step in used["main"] if step.op == "given" and all(step in steps for steps in used.values())]
@@ -62,7 +63,27 @@ def live_data(toy: Toy, runs: Runs, html: str) -> Markup:
         "derived": {run: [_row(runs.traces[run or "main"], step) for step in steps] for run, steps in rows.items()},
         "given": {name: value for run, steps in sources for name, value in _given(runs.traces[run], steps).items()},
     }
+    if shown := {run: steps for run, trace in recorded.items() if (steps := _named(trace, html))}:
+        data["derived"] |= {run: [_row(recorded[run], step) for step in steps] for run, steps in shown.items()}
+        data["recorded"] = {
+            run: _scene(recorded[run]) | {"given": _given(recorded[run], steps)} for run, steps in shown.items()
+        }
     return Markup(_json(data))
+
+
+def _named(trace: Trace, html: str) -> list[Step]:
+    """The steps of a recorded run that the page's refs name (`capital/top.p.0`), and those that they are made from."""
+    refs = re.findall(rf"(?<![\w.]){trace.run}/([\w.]+)", " ".join(_REFS.findall(html)))
+    wanted = {trace.split(ref)[0] for ref in refs}
+    for step in reversed(list(trace.steps.values())):
+        if step.name in wanted:
+            wanted |= {trace.split(ref)[0] for ref in step.inputs}
+    return [step for step in trace.steps.values() if step.name in wanted]
+
+
+def _scene(trace: Trace) -> dict[str, Any]:
+    """What a run has that is no run of the toy: words of its own, and a text."""
+    return {"vocabulary": trace.vocabulary, "tokens": trace.tokens}
 
 
 def _json(data: Mapping[str, Any]) -> str:
@@ -99,7 +120,7 @@ def _called(words: str) -> str:
 def _scenes(toy: Toy, runs: Runs) -> dict[str, Any]:
     """Runs that are no run of the toy: words and given values of their own."""
     names = (name for name in runs.traces if name not in toy.runs and name != "generated")
-    return {name: {"vocabulary": runs.traces[name].vocabulary} for name in names}
+    return {name: _scene(runs.traces[name]) for name in names}
 
 
 def _used(trace: Trace, forward: Mapping[str, Step], html: str) -> Iterator[Step]:
@@ -120,7 +141,7 @@ def _value(ref: str) -> str:
 def _row(trace: Trace, step: Step) -> str:
     """A step's fields behind each other, as engine.js reads them; what is empty at the end is left out."""
     inputs = " ".join(_lasting(trace, ref) for ref in step.inputs)
-    axes = " ".join(str(AXES.index(axis)) for axis in step.axes)
+    axes = " ".join(str((AXES + LAB_AXES).index(axis)) for axis in step.axes)
     row = [step.name, step.op, inputs, step.symbol, step.title, str(step.page), axes, " ".join(step.via)]
     return "~".join(row).rstrip("~")
 

@@ -12,7 +12,7 @@ from sevensteps.engine.steps import Step, Trace
 from sevensteps.explain import explain
 from sevensteps.expression import Number
 from sevensteps.printing import shown, with_places
-from sevensteps.refs import Runs, run_of
+from sevensteps.refs import FROM_ZERO, Runs, run_of
 from sevensteps.web.facts import Fact
 from sevensteps.web.hues import common_hue
 from sevensteps.web.worked import closing_places, formula
@@ -120,7 +120,9 @@ def place(trace: Trace, axis: str, index: int) -> str:
     """One item of an index as readers count it: positions from 1, tokens by name."""
     if axis == "token":
         return token(trace.vocabulary[index])
-    return structure(str(index + 1))
+    if axis == "prompt":
+        return structure(trace.tokens[index])
+    return structure(str(index + int(axis not in FROM_ZERO)))
 
 
 def header(trace: Trace, axis: str, index: int) -> str:

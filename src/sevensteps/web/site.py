@@ -3,7 +3,7 @@
 import tomllib
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,6 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
 from markupsafe import Markup
 
 from sevensteps.engine.faults import Fault, InputError
+from sevensteps.engine.steps import Trace
 from sevensteps.engine.toy import Toy, load_toy
 from sevensteps.engine.toyfile import read_toml
 from sevensteps.refs import Runs
@@ -20,6 +21,7 @@ from sevensteps.web.derived import add_derived
 from sevensteps.web.desk import Broken, Desk, Page
 from sevensteps.web.facts import Fact, load_facts
 from sevensteps.web.formulas import Formulas
+from sevensteps.web.lab import Recording, load_recording
 from sevensteps.web.live import dials, live_data, switches
 from sevensteps.web.schema import faults_of
 
@@ -29,13 +31,16 @@ STEPS = (
     "1-tokens", "2-embeddings", "3-query-key-value", "4-mask-and-heads", "5-block", "6-output", "7-generation",
 )  # fmt: skip
 SITE = {"title": "a text, not empty", "url": "a web address", "names": "a list of texts"}
-PAGES = ("index", *STEPS, "workbench", "needle-and-dial", "odds", "glossary", "404")
+#: The same steps on a real model: a folder of pages beside the path.
+LAB = ("lab/next-token", "lab/logit-lens", "lab/attention-off", "lab/tied")
+PAGES = ("index", *STEPS, "workbench", "needle-and-dial", "odds", *LAB, "glossary", "404")
 #: In the order in which they need each other.
 SCRIPTS = ("ops", "print", "engine", "explain", "page", "state", "ask", "answers", "play", "needle")
+LAB_SCRIPTS = ("lab",)
 #: One stylesheet is made of these; a later one may refine an earlier one.
 STYLES = (
     "tokens", "text", "math", "tables", "frame", "boxes", "pictures", "narrow", "ask", "controls", "bench", "sides",
-    "answers", "print",
+    "answers", "lab", "print",
 )  # fmt: skip
 
 
@@ -48,6 +53,18 @@ class Sources:
     runs: Runs
     facts: dict[str, Fact]
     site: dict[str, Any]
+    lab: Recording
+
+    @property
+    def toy_runs(self) -> Runs:
+        """The runs without those recorded in the lab."""
+        own = {name: trace for name, trace in self.runs.traces.items() if name not in self.lab.traces}
+        return replace(self.runs, traces=own)
+
+    @property
+    def recorded(self) -> dict[str, Trace]:
+        """The runs recorded in the lab, with what is derived from them."""
+        return {name: self.runs.traces[name] for name in self.lab.traces}
 
 
 @dataclass
@@ -61,6 +78,7 @@ class Site:
 def load_sources(root: Path) -> Sources:
     """Read toy, derived figures, facts and site data. Raises InputError with all their faults at once."""
     content = root / "content"
+    runs = None
     faults = [
         Fault(f"content/{LANGUAGE}/{slug}.md", "(file)", "nothing", "a content page")
         for slug in PAGES
@@ -69,10 +87,17 @@ def load_sources(root: Path) -> Sources:
     toy = _attempt(faults, lambda: load_toy(content / "toy.toml"))
     facts = _attempt(faults, lambda: load_facts(content / "facts.toml"))
     site = _attempt(faults, lambda: load_site(content / "site.toml"))
-    runs = _attempt(faults, lambda: add_derived(toy.traces(), content / "derived.toml")) if toy else None
-    if faults or toy is None or runs is None:
-        raise InputError(faults)
-    return Sources(root, toy, runs, facts or {}, site or {})
+    lab = _attempt(faults, lambda: load_recording(content / "lab.json"))
+    taken = sorted({"generated", *toy.runs} & set(lab.traces)) if toy and lab else []
+    faults += [
+        Fault("content/lab.json", f"runs.{name}", "the name of a run of the toy", "another name") for name in taken
+    ]
+    if toy and lab:
+        traces = toy.traces() | lab.traces
+        runs = _attempt(faults, lambda: add_derived(traces, content / "derived.toml"))
+    if toy and runs and lab and not faults:
+        return Sources(root, toy, runs, facts or {}, site or {}, lab)
+    raise InputError(faults)
 
 
 def load_site(path: Path, shown: str = "content/site.toml") -> dict[str, Any]:
@@ -100,9 +125,15 @@ def render(sources: Sources, lines: bool = False) -> Site:
     desk = Desk(env, sources.root, sources.runs, sources.facts, lines)
     heads = {slug: front_matter(sources.root, slug, desk.faults) for slug in PAGES}
     try:
-        env.globals.update(all_calls(desk), site=sources.site, steps=STEPS, address_of=_address_of(sources.site["url"]))
+        env.globals.update(
+            all_calls(desk),
+            site=sources.site,
+            made=sources.lab.made,
+            steps=STEPS,
+            address_of=_address_of(sources.site["url"]),
+        )
         env.globals.update(all_boxes(desk, env.globals))
-        site = Site(_pages(desk, sources.toy, heads), desk.broken)
+        site = Site(_pages(desk, sources, heads), desk.broken)
         for name in ("sitemap.xml", "robots.txt"):
             site.files[name] = env.get_template(name).render(pages=PAGES).encode()
     except TemplateError as error:
@@ -160,21 +191,23 @@ def front_matter(root: Path, slug: str, faults: list[Fault]) -> tuple[dict[str, 
     return data, "\n" * (head.count("\n") + 2) + body
 
 
-def _pages(desk: Desk, toy: Toy, heads: dict[str, tuple[dict[str, Any], str]]) -> dict[str, bytes]:
+def _pages(desk: Desk, sources: Sources, heads: dict[str, tuple[dict[str, Any], str]]) -> dict[str, bytes]:
     """Every page: first what each says itself, then its frame, which knows the controls of all."""
+    toy, runs, recorded = sources.toy, sources.toy_runs, sources.recorded
     pages = {slug: _page(desk, slug, heads[slug][1]) for slug in PAGES}
-    turned = dials(toy, desk.runs, (body for _, body in pages.values()))
+    turned = dials(toy, runs, (body for _, body in pages.values()))
     titles = {slug: head["title"] for slug, (head, _) in heads.items()}
     files = {}
     for slug, (page, body) in pages.items():
         desk.page = page
         html = desk.env.get_template("layout.html").render(
             page=page, head=heads[slug][0], body=Markup(body), step=STEPS.index(slug) + 1 if slug in STEPS else 0,
-            language=LANGUAGE, titles=titles, live=live_data(toy, desk.runs, body), scripts=SCRIPTS,
+            language=LANGUAGE, titles=titles, live=live_data(toy, runs, recorded, body), lab=LAB,
+            scripts=SCRIPTS + LAB_SCRIPTS * (slug in LAB),
             switches=switches(toy), picture={"file": preview.FILE, "width": preview.WIDTH, "height": preview.HEIGHT},
         )  # fmt: skip
         files[f"{slug}.html"] = page.stash.restore(html).encode()
-    files[live.FILE] = live.shared_data(toy, desk.runs, turned).encode()
+    files[live.FILE] = live.shared_data(toy, runs, turned).encode()
     return files
 
 

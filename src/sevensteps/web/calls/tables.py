@@ -24,6 +24,7 @@ from sevensteps.web.slips import Form, slips
 AXIS = {
     "position": "row", "seen": "looks at", "token": "token", "dimension": "dimension", "entry": "entry",
     "joined": "entry", "unit": "hidden unit", "place": "position",
+    "layer": "layer", "block": "block", "head": "head", "prompt": "prompt",
 }  # fmt: skip
 _PART = re.compile(r"^:(hint|answer|trap|choice|reply|right): *", re.MULTILINE)
 

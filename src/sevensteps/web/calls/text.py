@@ -87,7 +87,7 @@ class TextCalls(Calls):
     def term(self, text: str, entry: str = "") -> str:
         """A new term where it is explained, linked to its glossary entry (`entry` where that has another name)."""
         anchor = "term-" + (entry or text).lower().replace(" ", "-")
-        return self.desk.keep(f'<dfn><a href="glossary.html#{anchor}">{escape(text)}</a></dfn>')
+        return self.desk.keep(f'<dfn><a href="{self.desk.page.up}glossary.html#{anchor}">{escape(text)}</a></dfn>')
 
     def code(self, name: str) -> str:
         """A program of content/code, as text."""
