@@ -78,7 +78,7 @@ def furthest(before: Mapping[str, float], now: Mapping[str, float]) -> tuple[flo
     """Where two recordings differ most, of the larger of the number and 1; infinity where one lacks a number."""
     distances = {
         ref: abs(before[ref] - now[ref]) / max(1, abs(before[ref])) if ref in before and ref in now else math.inf
-        for ref in before.keys() | now.keys()
+        for ref in {**before, **now}
     }
     where = max(distances, key=lambda ref: distances[ref])
     return distances[where], where

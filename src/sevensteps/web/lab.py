@@ -28,7 +28,7 @@ VALUE = {
 class Recording:
     """The runs of a real model by name, and what made them: command, model, its checksum, the version of numpy."""
 
-    made: Mapping[str, str]
+    made: dict[str, str]
     traces: dict[str, Trace]
 
 

@@ -4,6 +4,7 @@ import tomllib
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,7 +22,7 @@ from sevensteps.web.derived import add_derived
 from sevensteps.web.desk import Broken, Desk, Page
 from sevensteps.web.facts import Fact, load_facts
 from sevensteps.web.formulas import Formulas
-from sevensteps.web.lab import Recording, load_recording
+from sevensteps.web.lab import load_recording
 from sevensteps.web.live import dials, live_data, switches
 from sevensteps.web.schema import faults_of
 
@@ -46,25 +47,23 @@ STYLES = (
 
 @dataclass(frozen=True)
 class Sources:
-    """Everything that the pages are made from, read and checked."""
+    """Everything that the pages are made from, read and checked.
+
+    `recorded` are the runs of the lab, `made` says what made them.
+    """
 
     root: Path
     toy: Toy
-    runs: Runs
+    toy_runs: Runs
     facts: dict[str, Fact]
     site: dict[str, Any]
-    lab: Recording
+    recorded: dict[str, Trace]
+    made: dict[str, str]
 
-    @property
-    def toy_runs(self) -> Runs:
-        """The runs without those recorded in the lab."""
-        own = {name: trace for name, trace in self.runs.traces.items() if name not in self.lab.traces}
-        return replace(self.runs, traces=own)
-
-    @property
-    def recorded(self) -> dict[str, Trace]:
-        """The runs recorded in the lab, with what is derived from them."""
-        return {name: self.runs.traces[name] for name in self.lab.traces}
+    @cached_property
+    def runs(self) -> Runs:
+        """What the pages may refer to: the toy's runs and the recorded ones."""
+        return replace(self.toy_runs, traces={**self.toy_runs.traces, **self.recorded})
 
 
 @dataclass
@@ -76,9 +75,8 @@ class Site:
 
 
 def load_sources(root: Path) -> Sources:
-    """Read toy, derived figures, facts and site data. Raises InputError with all their faults at once."""
+    """Read toy, derived figures, facts, site data and the lab. Raises InputError with all their faults at once."""
     content = root / "content"
-    runs = None
     faults = [
         Fault(f"content/{LANGUAGE}/{slug}.md", "(file)", "nothing", "a content page")
         for slug in PAGES
@@ -88,15 +86,15 @@ def load_sources(root: Path) -> Sources:
     facts = _attempt(faults, lambda: load_facts(content / "facts.toml"))
     site = _attempt(faults, lambda: load_site(content / "site.toml"))
     lab = _attempt(faults, lambda: load_recording(content / "lab.json"))
-    taken = sorted({"generated", *toy.runs} & set(lab.traces)) if toy and lab else []
-    faults += [
-        Fault("content/lab.json", f"runs.{name}", "the name of a run of the toy", "another name") for name in taken
-    ]
-    if toy and lab:
-        traces = toy.traces() | lab.traces
-        runs = _attempt(faults, lambda: add_derived(traces, content / "derived.toml"))
-    if toy and runs and lab and not faults:
-        return Sources(root, toy, runs, facts or {}, site or {}, lab)
+    runs = _attempt(faults, lambda: add_derived(toy.traces(), content / "derived.toml")) if toy else None
+    recorded = (
+        _attempt(faults, lambda: add_derived(lab.traces, content / "lab.toml", "content/lab.toml")) if lab else None
+    )
+    if runs and recorded:
+        taken = sorted(runs.traces.keys() & recorded.traces.keys())
+        faults += [Fault("content/lab.json", f"runs.{name}", "a run of the toy", "another name") for name in taken]
+    if toy and runs and lab and recorded and not faults:
+        return Sources(root, toy, runs, facts or {}, site or {}, dict(recorded.traces), lab.made)
     raise InputError(faults)
 
 
@@ -128,7 +126,7 @@ def render(sources: Sources, lines: bool = False) -> Site:
         env.globals.update(
             all_calls(desk),
             site=sources.site,
-            made=sources.lab.made,
+            made=sources.made,
             steps=STEPS,
             address_of=_address_of(sources.site["url"]),
         )
