@@ -74,10 +74,11 @@ def test_the_watch_sees_messages_errors_and_requests_outside_the_folder(browser:
 @pytest.mark.parametrize("name", PAGES)
 def test_the_path_picture_links_all_seven_steps_and_marks_this_one(page: Page, site: Path, name: str) -> None:
     visit(page, site, name)
-    links = page.locator("nav.path a")
-    assert [link.get_attribute("href") for link in links.all()] == STEPS
-    marked = page.locator("nav.path a[aria-current=page]")
-    assert [link.get_attribute("href") for link in marked.all()] == [step for step in STEPS if step == name]
+    there = "links => links.map(link => link.href)"
+    addresses = {step: (site / step).as_uri() for step in STEPS}
+    assert page.locator("nav.path a").evaluate_all(there) == list(addresses.values())
+    marked = page.locator("nav.path a[aria-current=page]").evaluate_all(there)
+    assert marked == [address for step, address in addresses.items() if step == name]
 
 
 def test_the_path_picture_goes_round(page: Page, site: Path) -> None:
