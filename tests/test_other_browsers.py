@@ -132,6 +132,10 @@ def faults(engine: Engine) -> list[str]:
 def opens(engine: Engine, url: str) -> None:
     engine.console()  # What another page left there.
     engine.open(url)
+    # Firefox may be back while it still leaves the page before.
+    until(
+        engine, "return location.href.startsWith(arguments[0]) && document.readyState === 'complete'", url.split("#")[0]
+    )
 
 
 def is_loaded(engine: Engine) -> None:
