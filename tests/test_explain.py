@@ -22,7 +22,7 @@ from sevensteps.web.worked import closing_places
 
 def test_every_op_is_explained_and_no_other() -> None:
     # A patch with another value is a copy of it, one with a number is a setting.
-    assert set(WORDS) | set(NOTHING_TO_CALCULATE) == {*OPS, "given", "taken", "set", "linear3"}
+    assert set(WORDS) | set(NOTHING_TO_CALCULATE) == {*OPS, "given", "recorded", "taken", "set", "linear3"}
     # What has no entry is never calculated.
     assert set(ENTRIES) == set(WORDS) - {"linear3"} | {"softmax beyond"}
 

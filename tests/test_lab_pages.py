@@ -197,7 +197,7 @@ def test_a_slider_steps_through_the_layers(lens: Page) -> None:
 def test_a_recorded_number_can_be_asked_and_a_box_of_the_lab_judges(page: Page, site: Path) -> None:
     page.goto((site / "lab/next-token.html").as_uri())
     page.locator("[data-ref='capital/top.p.0']").first.click()
-    expect(page.get_by_role("dialog")).to_contain_text("It is given, not calculated.")
+    expect(page.get_by_role("dialog")).to_contain_text("Recorded from a run of the real model.")
     page.keyboard.press("Escape")
     box = page.locator(".check").first
     right = box.evaluate("box => live.at(box.dataset.answer)")

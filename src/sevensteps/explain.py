@@ -88,6 +88,7 @@ def origins(trace: Trace, ref: str) -> Iterator[str]:
 NOTHING_TO_CALCULATE = {
     "set": "This run sets it, whatever the step would give.",
     "given": "It is given, not calculated.",
+    "recorded": "Recorded from a run of the real model.",
     "causal_mask": "A later token: masked, so that e to it is exactly nothing.",
     "at_temperature": "Greedy: only the largest {0} stays.",
     "keep_top_k": "Filtered out.",

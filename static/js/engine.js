@@ -92,7 +92,7 @@ class Runs {
 			const inputs = step.inputs.map((ref) => split(values, ref));
 			// A derived figure whose row this text does not have is left out.
 			if (inputs.includes(null)) continue;
-			const value = op === "given" ? given[name] : OPS[op](...inputs.map((input) => part(values, input)));
+			const value = OPS[op] ? OPS[op](...inputs.map((input) => part(values, input))) : given[name];
 			values[name] = name in patch ? replacement(patch[name], value, values) : value;
 		}
 		return { run, steps, values, patch, vocabulary, tokens: scene?.tokens || ids.map((id) => vocabulary[id]) };

@@ -85,7 +85,7 @@ def _faults_of_axes(shown: str, key: str, entry: Mapping[str, Any]) -> list[Faul
 
 def _trace(name: str, run: Mapping[str, Any]) -> Trace:
     steps = {
-        key: Step(key, "given", (), entry["symbol"], entry["title"], 0, tuple(entry["axes"]))
+        key: Step(key, "recorded", (), entry["symbol"], entry["title"], 0, tuple(entry["axes"]))
         for key, entry in run["values"].items()
     }
     values = {key: np.array(entry["value"], dtype=np.float64) for key, entry in run["values"].items()}

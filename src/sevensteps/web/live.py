@@ -21,6 +21,7 @@ from sevensteps.refs import FROM_ZERO, POSITION_AXES, Runs
 FILE = "static/toy.js"
 #: Given anew by every text, so not carried.
 OF_THE_TEXT = ("ids", "targets", "size.tokens")
+NOT_CALCULATED = ("given", "recorded")
 _REFS = re.compile(r'data-(?!line)[a-z-]+="([^"]*)"')
 _REF = re.compile(r"[\w.]+")
 _CONTROL = re.compile(r'data-edit="([\w.]+)"')
@@ -93,7 +94,7 @@ def _json(data: Mapping[str, Any]) -> str:
 
 def _given(trace: Trace, steps: Iterable[Step]) -> dict[str, Any]:
     """The values of the steps that calculate nothing."""
-    names = [step.name for step in steps if step.op == "given" and step.name not in OF_THE_TEXT]
+    names = [step.name for step in steps if step.op in NOT_CALCULATED and step.name not in OF_THE_TEXT]
     return {name: _plain(trace.values[name].tolist()) for name in names}
 
 
