@@ -130,7 +130,7 @@ def test_the_first_unknown_miss_opens_the_hint_and_the_second_offers_the_answer(
         ("3-query-key-value", 1, "half", "I cannot read a number there"),
         ("3-query-key-value", 1, "1/0", "I cannot read a number there"),
         ("3-query-key-value", 1, "0.65 0.7", "I cannot read a number there"),
-        ("6-output", "[data-token-answer]", "mouse", "The toy has no such token."),
+        ("6-output", "[data-token-answer]", "mouse", "There is no such token here."),
     ],
 )
 def test_what_cannot_be_read_is_refused_kindly_and_counts_as_no_miss(

@@ -210,9 +210,11 @@ def _read_back(model: Model) -> Run:
     """Which tokens come back when a row of the embedding is read through the same matrix."""
     run = Run(model)
     table = model.weights["W_E"]
-    returned = np.concatenate(list(_returned(model, table)))  # (V,)
+    returned, fairly = map(np.concatenate, zip(*_returned(model, table), strict=True))  # (V,) each
     same = returned == np.arange(len(table))
     run.number("share", same.mean(), "share of the vocabulary that comes back", symbol="share")
+    fair_share = (fairly == np.arange(len(table))).mean()
+    run.number("share.fair", fair_share, "share that comes back if all columns had one length", symbol="share")
     bands = [float(band.mean()) for band in np.array_split(same, BANDS)]
     run.number("band.share", bands, "share that comes back, by tenths of the vocabulary", "place", symbol="share")
     common = int(np.bincount(returned[~same]).argmax())
@@ -222,8 +224,12 @@ def _read_back(model: Model) -> Run:
     run.token("longest", int(lengths.argmax()), "token with the longest row")
     run.number("length.longest", lengths.max(), "length of the longest row")
     run.number("length.median", np.median(lengths), "length of the median row")
-    examples = [*np.flatnonzero(~same)[:: max(1, int((~same).sum()) // 6)][:6]]
-    run.token("example", examples, "tokens that do not come back", "place")
+    to_common = table @ table[common] / (lengths * lengths[common])  # (V,) cosines
+    cosines = [float(band.mean()) for band in np.array_split(to_common, BANDS)]
+    run.number("band.cosine", cosines, "mean cosine with the common token's row", "place", symbol="cosine")
+    seen = dict.fromkeys(n for prompt in PROMPTS.values() for n in model.encode(prompt.text))
+    examples = [n for n in seen if not same[n]]
+    run.token("example", examples, "tokens of the texts that do not come back", "place")
     run.token("example.top", returned[examples], "what comes back", "place")
     run.number("matrix", table.size, "parameters of the matrix")
     run.number("all", model.parameters, "parameters of the model")
@@ -231,9 +237,14 @@ def _read_back(model: Model) -> Run:
     return run
 
 
-def _returned(model: Model, table: Array) -> Iterator[Array]:
-    """The best guess from each row of the embedding, read as the last row of the stream is."""
+def _returned(model: Model, table: Array) -> Iterator[tuple[Array, Array]]:
+    """The best guess from each row of the embedding, read as the last row of the stream is.
+
+    The second is the best guess if all columns had the same length.
+    """
+    lengths = np.linalg.norm(table, axis=1)  # (V,)
     starts: Iterable[int] = range(0, len(table), AT_ONCE)
     for start in tqdm(starts, desc="layer 0", unit="rows", file=sys.stderr, leave=False):
         rows = table[start : start + AT_ONCE]
-        yield model.read(rows, np.zeros(len(rows), dtype=np.float32))["logits"].argmax(axis=-1)
+        logits = model.read(rows, np.zeros(len(rows), dtype=np.float32))["logits"]  # (AT_ONCE, V)
+        yield logits.argmax(axis=-1), (logits / lengths).argmax(axis=-1)

@@ -70,6 +70,10 @@ class TextCalls(Calls):
         trace = self.desk.runs.find(ref)[0]
         return self.desk.keep(marked_token(self.desk, trace.vocabulary[number], what))
 
+    def plain_words(self, run: str) -> str:
+        """The text of a recorded run, without the token in front of it."""
+        return escape("".join(self.desk.runs.traces[run].tokens[1:]).replace("␣", " ").strip())
+
     def refusal(self, text: str) -> str:
         """What the tokenizer says of a text that it cannot cut. A text that it can cut is a broken claim."""
         vocabulary = self.desk.runs.traces["main"].vocabulary
