@@ -13,6 +13,7 @@ from pages import PAGES, read
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from sevensteps.browser import NoBrowserError, launch
+from sevensteps.lab.package import packaged_model
 
 ROOT = Path(__file__).parent.parent
 
@@ -67,3 +68,12 @@ def new_page(browser: Browser, site: Path) -> Iterator[Callable[..., Page]]:
 def page(new_page: Callable[..., Page]) -> Page:
     """One such page with Playwright's default options."""
     return new_page()
+
+
+@pytest.fixture(scope="session")
+def packaged() -> Path:
+    """The file of the lab's packaged model; tests/prepare.py gets it where it can be had."""
+    path = packaged_model()
+    if path is None:
+        pytest.skip("the lab's model is not installed (python build.py lab --install)")
+    return path

@@ -17,14 +17,16 @@ def norm_steps(kind: str, name: str, x: str, weights: Collection[str], mark: str
     if kind == "layer_norm":
         steps = _centring(name, x, mark, page)
         x, spread, root = f"{name}.centred", "variance", "standard deviation"
+        unit = "row with mean 0 and deviation 1"
     else:
         steps, spread, root = [], "mean of the squares", "root of the mean square"
+        unit = "row with mean square 1"
     steps += [
         Step(f"{name}.variance", "row_mean_square", (x,), "var" + mark, spread, page, _EACH),
         Step(f"{name}.scale", "root_with_epsilon", (f"{name}.variance", "layer_norm_eps"), "σ" + mark, root, page,
              _EACH),
     ]  # fmt: skip
-    chain = [("unit", "divide", (x, f"{name}.scale"), "unit" + mark, "row with mean 0 and deviation 1")]
+    chain = [("unit", "divide", (x, f"{name}.scale"), "unit" + mark, unit)]
     if f"{name}.w" in weights:
         chain.append(("gained", "multiply", (f"{name}.unit", f"{name}.w"), "gained" + mark, "row times the gain"))
     if f"{name}.b" in weights:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sevensteps.engine.faults import Fault, InputError
+from sevensteps.lab.files import is_count, require_file
 
 Floats = NDArray[np.float32]
 #: Field types that are one number or truth value, as struct writes them.
@@ -50,8 +51,10 @@ class Tensor:
     def read(self) -> Floats:
         """The numbers in the tensor's shape. Raises InputError where one is not finite."""
         packed = np.fromfile(self.path, dtype=np.uint8, count=self.length, offset=self.start)
-        numbers = self.kind.unpack(packed.reshape(-1, self.kind.size)).reshape(self.shape)
-        if not np.isfinite(numbers.sum()):
+        with np.errstate(all="ignore"):
+            numbers = self.kind.unpack(packed.reshape(-1, self.kind.size)).reshape(self.shape)
+            total = numbers.sum()  # finite means that all are: one pass, and no second array
+        if not np.isfinite(total) and not np.isfinite(numbers).all():
             raise InputError([Fault(str(self.path), self.name, "a number that is not finite", "numbers")])
         return numbers
 
@@ -67,6 +70,7 @@ class GGUF:
 
 def read_gguf(path: Path) -> GGUF:
     """Read everything but the tensors' numbers. Raises InputError for a file that is truncated, wrong or hostile."""
+    require_file(path, "a GGUF file")
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             return _read(path, data)
@@ -90,14 +94,19 @@ def _read(path: Path, data: mmap.mmap) -> GGUF:
     fields: dict[str, Any] = {}
     for _ in range(field_count):
         key = cursor.text()
+        if key in fields:
+            raise _WrongError(key, "it twice", "it once")
         fields[key] = cursor.value(cursor.number("I"))
     tensors = [_tensor(cursor, path) for _ in range(tensor_count)]
     alignment = fields.get("general.alignment", 32)
-    if not isinstance(alignment, int) or alignment < 1:
+    if not is_count(alignment):
         raise _WrongError("general.alignment", repr(alignment), "a number of bytes")
     base = -(-cursor.place // alignment) * alignment
-    placed = {tensor.name: replace(tensor, start=base + tensor.start) for tensor in tensors}
-    for tensor in placed.values():
+    placed: dict[str, Tensor] = {}
+    for tensor in (replace(tensor, start=base + tensor.start) for tensor in tensors):
+        if tensor.name in placed:
+            raise _WrongError(tensor.name, "it twice", "it once")
+        placed[tensor.name] = tensor
         if tensor.start + tensor.length > len(data):
             raise _WrongError(tensor.name, f"a file of {len(data)} bytes", f"at least {tensor.start + tensor.length}")
     return GGUF(path, fields, placed)

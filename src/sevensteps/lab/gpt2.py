@@ -1,6 +1,7 @@
 """GPT-2 in Hugging Face's layout: a folder with config.json, model.safetensors and the tokenizer's files."""
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,10 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from sevensteps.engine.block import block_prefixes
 from sevensteps.engine.faults import Fault, InputError
 from sevensteps.engine.ops import Array
-from sevensteps.lab.llama import checksum
+from sevensteps.lab.files import START, checksum, is_count, require_file, start_id
 from sevensteps.lab.model import Model
 
-_CONFIG = {
-    "n_embd": int, "n_head": int, "n_layer": int, "n_positions": int, "vocab_size": int, "layer_norm_epsilon": float,
-    "activation_function": str,
-}  # fmt: skip
+_COUNTS = ("n_embd", "n_head", "n_layer", "n_positions", "vocab_size")
 _ACTIVATIONS = {"gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu": "gelu_erf", "relu": "relu"}
 #: Options of the config that change the arithmetic, with the one value that is read here.
 _UNREAD = {"scale_attn_weights": True, "scale_attn_by_inverse_layer_idx": False, "add_cross_attention": False}
@@ -28,14 +26,16 @@ _OF_BLOCK = {
     "ln_2.weight": "ln2.w", "ln_2.bias": "ln2.b", "mlp.c_fc.weight": "W_in", "mlp.c_fc.bias": "b_in",
     "mlp.c_proj.weight": "W_out", "mlp.c_proj.bias": "b_out",
 }  # fmt: skip
-_END = "<|endoftext|>"
+#: What some versions of the library store, too: causal masks.
+_MASKS = (".attn.bias", ".attn.masked_bias")
+_FLOATS = ("F16", "F32", "F64")
 
 
 def load_gpt2(folder: Path) -> Model:
     """Read the model. Raises InputError that names all settings or tensors that are missing, unknown or misshapen."""
     config = _config(folder / "config.json")
     file = folder / "model.safetensors"
-    tensors = _tensors(file, dict(_shapes(config)))
+    tensors = _tensors(file, config)
     layers, heads, d = config["n_layer"], config["n_head"], config["n_embd"]
     weights: dict[str, Array] = {"W_E": tensors["wte.weight"], "W_pos": tensors["wpe.weight"]}
     for n, prefix in enumerate(block_prefixes(layers)):
@@ -50,44 +50,43 @@ def load_gpt2(folder: Path) -> Model:
     if "lm_head.weight" in tensors and not np.array_equal(tensors["lm_head.weight"], weights["W_E"]):
         weights["W_U"] = tensors["lm_head.weight"].T
     tokenizer = _tokenizer(folder)
-    start = tokenizer.token_to_id(_END)
-    if start is None or tokenizer.get_vocab_size() != config["vocab_size"]:
-        found = f"{tokenizer.get_vocab_size()} tokens" + ("" if start is not None else f", no {_END}")
-        raise InputError([Fault(str(folder), "tokenizer", found, f"{config['vocab_size']} tokens with {_END}")])
     return Model(
-        name=folder.name, checksum=checksum(file), weights=weights, tokenizer=tokenizer, start=start, layers=layers,
-        heads=heads, d_head=d // heads, positions=config["n_positions"], eps=config["layer_norm_epsilon"],
+        name=folder.resolve().name, checksum=checksum(file), weights=weights, tokenizer=tokenizer,
+        start=start_id(tokenizer, config["vocab_size"], folder), layers=layers, heads=heads, d_head=d // heads,
+        positions=config["n_positions"], eps=config["layer_norm_epsilon"],
         activation=_ACTIVATIONS[config["activation_function"]], norm="layer_norm",
     )  # fmt: skip
 
 
 def _config(path: Path) -> dict[str, Any]:
     config = _json(path)
-    faults = [
-        Fault(str(path), key, repr(config.get(key, "nothing")), f"a value of the type {kind.__name__}")
-        for key, kind in _CONFIG.items()
-        if not isinstance(config.get(key), kind) or (kind is int and config[key] < 1)
-    ]
-    faults += [
-        Fault(str(path), key, repr(config[key]), repr(read))
-        for key, read in _UNREAD.items()
-        if config.get(key, read) != read
-    ]
-    if not faults and config["n_embd"] % config["n_head"]:
-        faults.append(Fault(str(path), "n_head", str(config["n_head"]), f"a divisor of n_embd, {config['n_embd']}"))
-    if config.get("activation_function") not in _ACTIVATIONS:
-        found = repr(config.get("activation_function", "nothing"))
-        faults.append(Fault(str(path), "activation_function", found, f"one of {', '.join(_ACTIVATIONS)}"))
-    if faults:
-        raise InputError(faults)
+    expected = {key: "a whole number from 1 on" for key in _COUNTS if not is_count(config.get(key))}
+    if not (config.get("n_inner") is None or is_count(config["n_inner"])):
+        expected["n_inner"] = "null, or a whole number from 1 on"
+    if not _is_epsilon(config.get("layer_norm_epsilon")):
+        expected["layer_norm_epsilon"] = "a number above 0"
+    if config.get("activation_function") not in list(_ACTIVATIONS):  # a list asks for equality, not for a hash
+        expected["activation_function"] = f"one of {', '.join(_ACTIVATIONS)}"
+    expected |= {key: repr(read) for key, read in _UNREAD.items() if config.get(key, read) != read}
+    if not expected and config["n_embd"] % config["n_head"]:
+        expected["n_head"] = f"a divisor of n_embd, {config['n_embd']}"
+    if expected:
+        found = {key: repr(config[key])[:60] if key in config else "nothing" for key in expected}
+        raise InputError([Fault(str(path), key, found[key], wanted) for key, wanted in expected.items()])
     return config
 
 
+def _is_epsilon(value: object) -> bool:
+    return isinstance(value, float) and 0 < value < math.inf
+
+
 def _json(path: Path) -> dict[str, Any]:
+    wanted = "JSON of a GPT-2 in Hugging Face's layout"
+    require_file(path, wanted)
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise InputError([Fault(str(path), "(file)", str(error), "JSON of a GPT-2 in Hugging Face's layout")]) from None
+        raise InputError([Fault(str(path), "(file)", str(error), wanted)]) from None
     if not isinstance(data, dict):
         raise InputError([Fault(str(path), "(file)", type(data).__name__, "a table")])
     return data
@@ -97,6 +96,8 @@ def _shapes(config: Mapping[str, Any]) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Every tensor that the file must have, with its shape."""
     d = config["n_embd"]
     inner = config.get("n_inner") or 4 * d
+    if config.get("tie_word_embeddings") is False:
+        yield "lm_head.weight", (config["vocab_size"], d)
     yield "wte.weight", (config["vocab_size"], d)
     yield "wpe.weight", (config["n_positions"], d)
     yield "ln_f.weight", (d,)
@@ -110,43 +111,63 @@ def _shapes(config: Mapping[str, Any]) -> Iterator[tuple[str, tuple[int, ...]]]:
             yield f"h.{n}.{name}.bias", shape[1:]
 
 
-def _tensors(path: Path, expected: Mapping[str, tuple[int, ...]]) -> dict[str, Array]:
-    """The tensors by name, without the library's prefix, as float32; without the masks that some versions store."""
+def _tensors(path: Path, config: Mapping[str, Any]) -> dict[str, Array]:
+    """The tensors by name, without the library's prefix and without masks, as float32."""
+    wanted = "a safetensors file"
+    require_file(path, wanted)
     try:
         with safe_open(str(path), framework="numpy") as file:
-            names = {name.removeprefix("transformer."): name for name in file.keys()}  # noqa: SIM118 - not a dict
-            shapes = {name: tuple(file.get_slice(theirs).get_shape()) for name, theirs in names.items()}
-            shapes = {name: shape for name, shape in shapes.items() if not name.endswith(("attn.bias", "masked_bias"))}
-            allowed = {**expected, "lm_head.weight": expected["wte.weight"]}
-            faults = [
-                Fault(str(path), name, str(shapes.get(name, "nothing")), str(allowed.get(name, "no such tensor")))
-                for name in sorted(expected.keys() | shapes.keys())
-                if shapes.get(name) != allowed.get(name)
-            ]
-            if faults:
-                raise InputError(faults)
-            tensors = {name: file.get_tensor(names[name]).astype(np.float32) for name in shapes}
-    except (OSError, SafetensorError, TypeError) as error:
-        raise InputError(
-            [Fault(str(path), "(file)", str(error), "a safetensors file of 16- or 32-bit floats")]
-        ) from None
+            slices = {name: file.get_slice(name) for name in file.keys() if not name.endswith(_MASKS)}  # noqa: SIM118 - not a dict
+            _check_tensors(path, config, slices)
+            tensors = {name.removeprefix("transformer."): file.get_tensor(name).astype(np.float32) for name in slices}
+    except (OSError, SafetensorError) as error:
+        raise InputError([Fault(str(path), "(file)", str(error), wanted)]) from None
     unreal = [name for name, tensor in tensors.items() if not np.isfinite(tensor).all()]
     if unreal:
         raise InputError([Fault(str(path), name, "a number that is not finite", "numbers") for name in unreal])
     return tensors
 
 
+def _check_tensors(path: Path, config: Mapping[str, Any], slices: Mapping[str, Any]) -> None:
+    """InputError that names every tensor which is missing, unknown, misshapen, or not of floats."""
+    if config["n_layer"] > len(slices):
+        raise InputError([Fault(str(path), "(file)", f"{len(slices)} tensors", f"those of {config['n_layer']} blocks")])
+    expected = dict(_shapes(config))
+    allowed = {**expected, "lm_head.weight": expected["wte.weight"]}
+    found: dict[str, str] = dict.fromkeys(expected, "nothing")
+    wanted = {name: f"{shape} of {', '.join(_FLOATS)}" for name, shape in allowed.items()}
+    faults = []
+    for theirs, tensor in slices.items():
+        name = theirs.removeprefix("transformer.")
+        shape, kind = tuple(tensor.get_shape()), tensor.get_dtype()
+        if found.get(name, "nothing") != "nothing":
+            faults.append(Fault(str(path), name, "it twice", "it once"))
+        found[name] = "right" if shape == allowed.get(name) and kind in _FLOATS else f"{shape} of {kind}"
+    faults += [
+        Fault(str(path), name, what, wanted.get(name, "no such tensor"))
+        for name, what in sorted(found.items())
+        if what != "right"
+    ]
+    if faults:
+        raise InputError(faults)
+
+
 def _tokenizer(folder: Path) -> Tokenizer:
-    """tokenizer.json, or GPT-2's own vocab.json and merges.txt."""
+    """tokenizer.json, or GPT-2's own vocab.json and merges.txt. A prompt is neither cut nor filled up."""
     path = folder / "tokenizer.json"
-    try:
-        if path.exists():
-            return Tokenizer.from_file(str(path))
+    if not path.exists():
         path = folder / "merges.txt"
+    require_file(path, "a tokenizer: tokenizer.json, or vocab.json and merges.txt")
+    try:
+        if path.name == "tokenizer.json":
+            tokenizer = Tokenizer.from_file(str(path))
+            tokenizer.no_truncation()
+            tokenizer.no_padding()
+            return tokenizer
         tokenizer = Tokenizer(models.BPE.from_file(str(folder / "vocab.json"), str(path)))
     except Exception as error:  # the library raises plain Exceptions
         raise InputError([Fault(str(path), "(file)", str(error), "a tokenizer that can be read")]) from None
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
-    tokenizer.add_special_tokens([_END])
+    tokenizer.add_special_tokens([START])
     return tokenizer

@@ -1,6 +1,6 @@
 """Llama-type models in a GGUF file, as llama.cpp writes them: RMSNorm, rotary positions, grouped heads, SwiGLU."""
 
-import hashlib
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,15 +10,21 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from sevensteps.engine.block import block_prefixes
 from sevensteps.engine.faults import Fault, InputError
 from sevensteps.engine.ops import Array
+from sevensteps.lab.files import checksum, is_count, start_id
 from sevensteps.lab.gguf import GGUF, read_gguf
 from sevensteps.lab.model import Model
 
-_FIELDS = {
-    "llama.block_count": int, "llama.embedding_length": int, "llama.feed_forward_length": int,
-    "llama.attention.head_count": int, "llama.attention.head_count_kv": int, "llama.context_length": int,
-    "llama.rope.freq_base": float, "llama.attention.layer_norm_rms_epsilon": float,
-    "tokenizer.ggml.tokens": list, "tokenizer.ggml.merges": list, "tokenizer.ggml.token_type": list,
-}  # fmt: skip
+_COUNTS = tuple(
+    "llama." + key
+    for key in (
+        "block_count", "embedding_length", "feed_forward_length", "attention.head_count", "attention.head_count_kv",
+        "context_length",
+    )
+)  # fmt: skip
+_NUMBERS = ("llama.rope.freq_base", "llama.attention.layer_norm_rms_epsilon")
+_LISTS = {"tokenizer.ggml.tokens": str, "tokenizer.ggml.merges": str, "tokenizer.ggml.token_type": int}
+#: The one sort of model that is read, and the one way to cut a text into tokens.
+_SORT = {"general.architecture": "llama", "tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": "smollm"}
 #: A tensor's name in the file -> ours; "" are those that are split into heads.
 _OF_BLOCK = {
     "attn_norm": "ln1.w", "ffn_norm": "ln2.w", "attn_output": "W_O", "ffn_gate": "W_gate", "ffn_up": "W_in",
@@ -35,7 +41,10 @@ def load_llama(path: Path) -> Model:
     layers, d = fields["llama.block_count"], fields["llama.embedding_length"]
     heads, key_heads = fields["llama.attention.head_count"], fields["llama.attention.head_count_kv"]
     d_head = d // heads
+    if layers > len(file.tensors):
+        raise InputError([Fault(str(path), "(file)", f"{len(file.tensors)} tensors", f"those of {layers} blocks")])
     _check_tensors(file, _shapes(fields))
+    tokenizer = _tokenizer(file)
     weights: dict[str, Array] = {"W_E": file.tensors["token_embd.weight"].read()}
     for n, prefix in enumerate(block_prefixes(layers)):
         for theirs, ours in _OF_BLOCK.items():
@@ -48,40 +57,55 @@ def load_llama(path: Path) -> Model:
     weights["ln_final.w"] = file.tensors["output_norm.weight"].read()
     return Model(
         name=str(fields.get("general.name", path.stem)), checksum=checksum(path), weights=weights,
-        tokenizer=_tokenizer(fields), start=0, layers=layers, heads=heads, d_head=d_head,
+        tokenizer=tokenizer, start=start_id(tokenizer, len(fields["tokenizer.ggml.tokens"]), path), layers=layers,
+        heads=heads, d_head=d_head,
         positions=fields["llama.context_length"], eps=fields["llama.attention.layer_norm_rms_epsilon"],
         activation="silu", norm="rms_norm", rope_base=fields["llama.rope.freq_base"],
     )  # fmt: skip
 
 
-def checksum(path: Path) -> str:
-    """The file's sha256, in hexadecimal digits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _checked_fields(file: GGUF) -> dict[str, Any]:
-    shown = str(file.path)
-    architecture = file.fields.get("general.architecture")
-    if architecture != "llama":
-        raise InputError([Fault(shown, "general.architecture", repr(architecture), "'llama'")])
-    faults = [
-        Fault(shown, key, repr(file.fields[key])[:60] if key in file.fields else "nothing", kind.__name__)
-        for key, kind in _FIELDS.items()
-        if not isinstance(file.fields.get(key), kind)
-    ]
-    if faults:
-        raise InputError(faults)
+    """The fields. InputError that names every one that is missing or says what is not read here."""
     fields = file.fields
-    counts = {key: fields[key] for key, kind in _FIELDS.items() if kind is int}
-    faults = [Fault(shown, key, str(count), "1 or more") for key, count in counts.items() if count < 1]
-    heads, key_heads = fields["llama.attention.head_count"], fields["llama.attention.head_count_kv"]
-    if not faults and (fields["llama.embedding_length"] % (2 * heads) or heads % key_heads):
-        expected = "a width that the heads share evenly, and heads that the key/value heads share evenly"
-        faults = [Fault(shown, "llama.attention.head_count", f"{heads} and {key_heads} key/value heads", expected)]
-    if faults:
-        raise InputError(faults)
+    expected = {key: repr(value) for key, value in _SORT.items() if fields.get(key) != value}
+    if not expected:
+        expected |= {key: "a whole number from 1 on" for key in _COUNTS if not is_count(fields.get(key))}
+        expected |= {key: "a number above 0" for key in _NUMBERS if not _is_positive(fields.get(key))}
+        expected |= {
+            key: f"a list of {kind.__name__}" for key, kind in _LISTS.items() if not _is_list(fields.get(key), kind)
+        }
+    if not expected:
+        expected = _misfits(fields)
+    if expected:
+        found = {key: repr(fields[key])[:60] if key in fields else "nothing" for key in expected}
+        raise InputError([Fault(str(file.path), key, found[key], wanted) for key, wanted in expected.items()])
     return fields
+
+
+def _is_positive(value: object) -> bool:
+    return isinstance(value, float) and 0 < value < math.inf
+
+
+def _is_list(value: object, kind: type) -> bool:
+    return isinstance(value, list) and all(type(item) is kind for item in value)
+
+
+def _misfits(fields: dict[str, Any]) -> dict[str, str]:
+    """Fields that do not go together: key -> what would."""
+    width, heads = fields["llama.embedding_length"], fields["llama.attention.head_count"]
+    if width % (2 * heads):
+        return {"llama.attention.head_count": f"a number of heads that share {width} evenly, in pairs"}
+    expected = {}
+    if heads % fields["llama.attention.head_count_kv"]:
+        expected["llama.attention.head_count_kv"] = f"a divisor of {heads}"
+    if len(fields["tokenizer.ggml.token_type"]) != (size := len(fields["tokenizer.ggml.tokens"])):
+        expected["tokenizer.ggml.token_type"] = f"a list of {size}"
+    # A file need not say these. Where it says something else, its arithmetic is another.
+    same = dict.fromkeys(("rope.dimension_count", "attention.key_length", "attention.value_length"), width // heads)
+    for key, read in {**same, "rope.scaling.type": "none", "vocab_size": size}.items():
+        if fields.get(f"llama.{key}", read) != read:
+            expected[f"llama.{key}"] = repr(read)
+    return expected
 
 
 def _shapes(fields: dict[str, Any]) -> Iterator[tuple[str, tuple[int, ...]]]:
@@ -99,6 +123,7 @@ def _shapes(fields: dict[str, Any]) -> Iterator[tuple[str, tuple[int, ...]]]:
 
 
 def _check_tensors(file: GGUF, shapes: Iterator[tuple[str, tuple[int, ...]]]) -> None:
+    """InputError that names every tensor which is missing, unknown or misshapen."""
     shown = str(file.path)
     expected = dict(shapes)
     found = {name: tensor.shape for name, tensor in file.tensors.items()}
@@ -111,15 +136,18 @@ def _check_tensors(file: GGUF, shapes: Iterator[tuple[str, tuple[int, ...]]]) ->
         raise InputError(faults)
 
 
-def _tokenizer(fields: dict[str, Any]) -> Tokenizer:
+def _tokenizer(file: GGUF) -> Tokenizer:
     """Byte-level BPE of the file's own vocabulary and merges, digits one by one (llama.cpp's `smollm`)."""
-    tokens = fields["tokenizer.ggml.tokens"]
-    merges = [tuple(merge.split(" ", 1)) for merge in fields["tokenizer.ggml.merges"]]
-    tokenizer = Tokenizer(models.BPE({token: n for n, token in enumerate(tokens)}, merges))
+    tokens, merges, types = (file.fields[key] for key in _LISTS)
+    try:
+        pairs = [tuple(merge.split(" ", 1)) for merge in merges]
+        tokenizer = Tokenizer(models.BPE({token: n for n, token in enumerate(tokens)}, pairs))
+    except Exception as error:  # the library raises plain Exceptions
+        fault = Fault(str(file.path), "tokenizer.ggml.merges", str(error), "pairs of tokens that make a token")
+        raise InputError([fault]) from None
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
     )
     tokenizer.decoder = decoders.ByteLevel()
-    types = fields["tokenizer.ggml.token_type"]
     tokenizer.add_special_tokens([token for token, kind in zip(tokens, types, strict=True) if kind == _CONTROL])
     return tokenizer

@@ -12,6 +12,9 @@ from sevensteps.engine.forward import forward_steps, readout_steps
 from sevensteps.engine.ops import Array
 from sevensteps.engine.steps import Patch, Step, Trace, run
 
+#: Tokens of a prompt, at most: a trace keeps every value, half a gigabyte of them here.
+LONGEST = 256
+
 
 @dataclass(frozen=True)
 class Model:
@@ -56,11 +59,18 @@ class Model:
         return sum(weight.size for weight in self.weights.values())
 
     def encode(self, prompt: str) -> tuple[int, ...]:
-        """The ids of a prompt, the start token in front. Raises ValueError where it is longer than the positions."""
-        ids = (self.start, *self.tokenizer.encode(prompt, add_special_tokens=False).ids)
-        if len(ids) > self.positions:
-            raise ValueError(f"the prompt has {len(ids)} tokens, the model has {self.positions} positions")
-        return ids
+        """The ids of a prompt, the start token in front. Raises ValueError where it is too long or not all in them."""
+        try:
+            ids = self.tokenizer.encode(prompt, add_special_tokens=False).ids
+        except Exception as error:  # the library raises plain Exceptions
+            raise ValueError(f"the prompt cannot be cut into tokens: {error}") from None
+        # A byte that has no token is left out without a word.
+        if (back := self.tokenizer.decode(ids, skip_special_tokens=False)) != prompt:
+            raise ValueError(f"the model has no tokens for all of the prompt: they would say {back!r}")
+        limit = min(self.positions, LONGEST)
+        if len(ids) >= limit:
+            raise ValueError(f"the prompt has {1 + len(ids)} tokens with the start token; {limit} are the most")
+        return (self.start, *ids)
 
     def given(self, ids: Sequence[int]) -> dict[str, Array]:
         """Everything that the given steps need: ids -> arrays. The last position has no target; it is given id 0."""

