@@ -1,4 +1,4 @@
-"""The browsers of the tests. `python tests/browser.py` says which they use, and gets those that are not found."""
+"""The browsers of the tests: which they use, and how to get those that are not found."""
 
 import os
 import shutil
@@ -77,13 +77,3 @@ def _succeeds(command: list[str]) -> bool:
 
 def _is_root() -> bool:
     return hasattr(os, "geteuid") and os.geteuid() == 0
-
-
-if __name__ == "__main__":
-    try:
-        print(f"The browser tests use {get()}.")
-        get_others()
-        for name, found in (("Firefox", firefox.installed()), ("WebKit", webkit.installed())):
-            print(f"{name}: {'found' if found else 'not found, its tests are skipped'}.")
-    except NoBrowserError as error:
-        sys.exit(str(error))

@@ -50,7 +50,7 @@ def no_browser() -> str:
 
 def test_a_named_browser_that_does_not_start_is_an_error_and_nothing_is_installed(tmp_path: Path) -> None:
     missing = str(tmp_path / "missing")
-    command = [sys.executable, ROOT / "tests/browser.py"]
+    command = [sys.executable, ROOT / "tests/prepare.py"]
     ended = subprocess.run(command, env=os.environ | {NAMED: missing}, capture_output=True, encoding="utf-8")
     assert ended.returncode == 1
     assert f"{missing} (from {NAMED})" in ended.stderr

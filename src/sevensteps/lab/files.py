@@ -1,21 +1,39 @@
-"""What both loaders ask of a file and of a tokenizer."""
+"""Files of models, which may be anything: refused with a message that names the file."""
 
 import hashlib
+import json
+import math
 from pathlib import Path
-
-from tokenizers import Tokenizer
+from typing import Any
 
 from sevensteps.engine.faults import Fault, InputError
 
-#: What a GPT-2 and SmolLM2 put between texts. It stands in front of every prompt.
-START = "<|endoftext|>"
-
 
 def require_file(path: Path, expected: str) -> None:
-    """InputError unless this is a file with content: to open a pipe, say, would wait for ever."""
+    """InputError unless this is a file: to open a pipe, say, would wait for ever."""
     if not path.is_file():
         found = "something else" if path.exists() else "no such file"
         raise InputError([Fault(str(path), "(file)", found, expected)])
+
+
+def read_text(path: Path) -> str:
+    """The text of a UTF-8 file. Raises InputError."""
+    require_file(path, "a text")
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise InputError([Fault(str(path), "(file)", str(error), "a text in UTF-8")]) from None
+
+
+def read_table(path: Path) -> dict[str, Any]:
+    """The table that a JSON file holds. Raises InputError."""
+    try:
+        data = json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
+        raise InputError([Fault(str(path), "(file)", str(error), "JSON")]) from None
+    if not isinstance(data, dict):
+        raise InputError([Fault(str(path), "(file)", type(data).__name__, "a table")])
+    return data
 
 
 def checksum(path: Path) -> str:
@@ -24,16 +42,11 @@ def checksum(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def start_id(tokenizer: Tokenizer, size: int, place: Path) -> int:
-    """The id of START. InputError unless the ids are 0 to size - 1, one token each, START among them."""
-    ids = tokenizer.get_vocab()
-    if START not in ids or sorted(ids.values()) != list(range(size)):
-        found = f"{len(ids)} tokens" + ("" if START in ids else f", no {START}")
-        expected = f"{size} tokens with the ids from 0 on, {START} among them"
-        raise InputError([Fault(str(place), "tokenizer", found, expected)])
-    return ids[START]
-
-
 def is_count(value: object) -> bool:
     """Whether it is a whole number that can be a size. True is none, and what no file can hold is none."""
     return type(value) is int and 1 <= value < 2**31
+
+
+def is_positive(value: object) -> bool:
+    """Whether it is a fraction above 0, and no infinity."""
+    return isinstance(value, float) and 0 < value < math.inf

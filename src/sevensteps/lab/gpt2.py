@@ -1,20 +1,19 @@
 """GPT-2 in Hugging Face's layout: a folder with config.json, model.safetensors and the tokenizer's files."""
 
-import json
-import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from sevensteps.engine.block import block_prefixes
 from sevensteps.engine.faults import Fault, InputError
 from sevensteps.engine.ops import Array
-from sevensteps.lab.files import START, checksum, is_count, require_file, start_id
+from sevensteps.lab.bpe import START
+from sevensteps.lab.files import checksum, is_count, is_positive, read_table, require_file
 from sevensteps.lab.model import Model
+from sevensteps.lab.tokenizerfile import read_tokenizer
 
 _COUNTS = ("n_embd", "n_head", "n_layer", "n_positions", "vocab_size")
 _ACTIVATIONS = {"gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu": "gelu_erf", "relu": "relu"}
@@ -49,21 +48,23 @@ def load_gpt2(folder: Path) -> Model:
     weights |= {"ln_final.w": tensors["ln_f.weight"], "ln_final.b": tensors["ln_f.bias"]}
     if "lm_head.weight" in tensors and not np.array_equal(tensors["lm_head.weight"], weights["W_E"]):
         weights["W_U"] = tensors["lm_head.weight"].T
-    tokenizer = _tokenizer(folder)
+    tokenizer = read_tokenizer(folder)
+    if (found := tokenizer.get_vocab_size()) != config["vocab_size"]:
+        raise InputError([Fault(str(folder), "tokenizer", f"{found} tokens", str(config["vocab_size"]))])
     return Model(
         name=folder.resolve().name, checksum=checksum(file), weights=weights, tokenizer=tokenizer,
-        start=start_id(tokenizer, config["vocab_size"], folder), layers=layers, heads=heads, d_head=d // heads,
+        start=tokenizer.get_vocab()[START], layers=layers, heads=heads, d_head=d // heads,
         positions=config["n_positions"], eps=config["layer_norm_epsilon"],
         activation=_ACTIVATIONS[config["activation_function"]], norm="layer_norm",
     )  # fmt: skip
 
 
 def _config(path: Path) -> dict[str, Any]:
-    config = _json(path)
+    config = read_table(path)
     expected = {key: "a whole number from 1 on" for key in _COUNTS if not is_count(config.get(key))}
     if not (config.get("n_inner") is None or is_count(config["n_inner"])):
         expected["n_inner"] = "null, or a whole number from 1 on"
-    if not _is_epsilon(config.get("layer_norm_epsilon")):
+    if not is_positive(config.get("layer_norm_epsilon")):
         expected["layer_norm_epsilon"] = "a number above 0"
     if config.get("activation_function") not in list(_ACTIVATIONS):  # a list asks for equality, not for a hash
         expected["activation_function"] = f"one of {', '.join(_ACTIVATIONS)}"
@@ -74,22 +75,6 @@ def _config(path: Path) -> dict[str, Any]:
         found = {key: repr(config[key])[:60] if key in config else "nothing" for key in expected}
         raise InputError([Fault(str(path), key, found[key], wanted) for key, wanted in expected.items()])
     return config
-
-
-def _is_epsilon(value: object) -> bool:
-    return isinstance(value, float) and 0 < value < math.inf
-
-
-def _json(path: Path) -> dict[str, Any]:
-    wanted = "JSON of a GPT-2 in Hugging Face's layout"
-    require_file(path, wanted)
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError([Fault(str(path), "(file)", str(error), wanted)]) from None
-    if not isinstance(data, dict):
-        raise InputError([Fault(str(path), "(file)", type(data).__name__, "a table")])
-    return data
 
 
 def _shapes(config: Mapping[str, Any]) -> Iterator[tuple[str, tuple[int, ...]]]:
@@ -150,24 +135,3 @@ def _check_tensors(path: Path, config: Mapping[str, Any], slices: Mapping[str, A
     ]
     if faults:
         raise InputError(faults)
-
-
-def _tokenizer(folder: Path) -> Tokenizer:
-    """tokenizer.json, or GPT-2's own vocab.json and merges.txt. A prompt is neither cut nor filled up."""
-    path = folder / "tokenizer.json"
-    if not path.exists():
-        path = folder / "merges.txt"
-    require_file(path, "a tokenizer: tokenizer.json, or vocab.json and merges.txt")
-    try:
-        if path.name == "tokenizer.json":
-            tokenizer = Tokenizer.from_file(str(path))
-            tokenizer.no_truncation()
-            tokenizer.no_padding()
-            return tokenizer
-        tokenizer = Tokenizer(models.BPE.from_file(str(folder / "vocab.json"), str(path)))
-    except Exception as error:  # the library raises plain Exceptions
-        raise InputError([Fault(str(path), "(file)", str(error), "a tokenizer that can be read")]) from None
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    tokenizer.add_special_tokens([START])
-    return tokenizer

