@@ -240,7 +240,7 @@ def test_a_hostile_file_gives_a_message_or_a_model_but_never_crashes(
         assert str(copy) in answer
     except ValueError as error:
         answer = str(error)
-        assert "prompt" in answer
+        assert "the text" in answer
     finally:
         shutil.copy(GPT2 / name, copy / name)
     assert answer
@@ -318,7 +318,7 @@ def test_a_prompt_that_the_tokens_cannot_say_is_refused(tmp_path: Path, capsys: 
     tokens = json.loads((GPT2 / "tokenizer.json").read_text("utf-8"))["model"]["vocab"]
     folder = with_tokenizer(tmp_path / "small", {}, {("Ωx" if t == "Q" else t): n for t, n in tokens.items()})
     assert command.main(["Quo", "--model", str(folder)]) == 2
-    assert "the model has no tokens for all of the prompt: they would say 'uo'" in capsys.readouterr().err
+    assert "the model has no tokens for all of the text: they would say 'uo'" in capsys.readouterr().err
 
 
 def test_a_prompt_is_at_most_as_long_as_the_positions() -> None:

@@ -114,6 +114,14 @@ def test_the_start_token_is_found_wherever_it_stands(tmp_path: Path) -> None:
     assert model.vocabulary[model.encode(PROMPT)[0]] == "<|endoftext|>"
 
 
+def test_a_token_is_shown_by_its_text_and_one_that_would_steer_a_terminal_by_its_name() -> None:
+    vocabulary = load_llama(LLAMA).vocabulary
+    shown = {token: vocabulary[TOKENS.index(token)] for token in ("Ġthe", "Ċ", "ĉ", "a", "ě", "Ã", "Ģ")}
+    assert shown == {"Ġthe": "␣the", "Ċ": "⏎", "ĉ": "⇥", "a": "a", "ě": "ě", "Ã": "Ã", "Ģ": "Ģ"}
+    assert len(set(vocabulary)) == len(vocabulary)
+    assert all(token.isprintable() for token in vocabulary)
+
+
 def test_a_prompt_may_name_a_special_token() -> None:
     model = load_llama(LLAMA)
     assert model.encode("the<|endoftext|>") == (0, *model.encode("the")[1:], 0)

@@ -79,12 +79,12 @@ def lab(options: argparse.Namespace) -> int:
     if path is None:
         print("There is no model here. Get it with: python build.py lab --install", file=sys.stderr)
         return NO_MODEL
+    if options.json and not options.json.absolute().parent.is_dir():
+        raise ValueError(f"--json {options.json}: there is no folder {options.json.parent}")
     if options.record:
         return recorded(load(path), options.json or RECORDED)
     if options.prompt is None:
         raise ValueError('a prompt is missing: python build.py lab "The capital of France is"')
-    if options.json and not options.json.absolute().parent.is_dir():
-        raise ValueError(f"--json {options.json}: there is no folder {options.json.parent}")
     model = load(path)
     parts = [] if options.off is None else parts_of(model, options.off)
     means = readings.mean_rows(model, MEAN_TEXTS) if options.mean else None

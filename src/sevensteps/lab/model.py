@@ -50,26 +50,36 @@ class Model:
 
     def _shown(self, text: str) -> str:
         decoded = self.tokenizer.decoder.decode([text]) if self.tokenizer.decoder else text
-        # A token that is part of a letter has no text of its own.
-        return text if "\ufffd" in decoded else decoded.replace(" ", "␣").replace("\n", "⏎").replace("\t", "⇥")
+        visible = decoded.replace(" ", "␣").replace("\n", "⏎").replace("\t", "⇥")
+        # A token that is part of a letter has no text of its own, and one that steers a terminal must not be printed.
+        return text if "\ufffd" in visible or not visible.isprintable() else visible
 
     @property
     def parameters(self) -> int:
         """How many numbers the model has; a matrix that is used twice counts once."""
         return sum(weight.size for weight in self.weights.values())
 
+    @property
+    def longest(self) -> int:
+        """How many tokens a prompt may have."""
+        return min(self.positions, LONGEST)
+
     def encode(self, prompt: str) -> tuple[int, ...]:
         """The ids of a prompt, the start token in front. Raises ValueError where it is too long or not all in them."""
+        ids = self.ids(prompt)
+        if len(ids) > self.longest:
+            raise ValueError(f"the prompt has {len(ids)} tokens with the start token; {self.longest} are the most")
+        return ids
+
+    def ids(self, text: str) -> tuple[int, ...]:
+        """The ids of any text, the start token in front. Raises ValueError where they do not say all of it."""
         try:
-            ids = self.tokenizer.encode(prompt, add_special_tokens=False).ids
+            ids = self.tokenizer.encode(text, add_special_tokens=False).ids
         except Exception as error:  # the library raises plain Exceptions
-            raise ValueError(f"the prompt cannot be cut into tokens: {error}") from None
+            raise ValueError(f"the text cannot be cut into tokens: {error}") from None
         # A byte that has no token is left out without a word.
-        if (back := self.tokenizer.decode(ids, skip_special_tokens=False)) != prompt:
-            raise ValueError(f"the model has no tokens for all of the prompt: they would say {back!r}")
-        limit = min(self.positions, LONGEST)
-        if len(ids) >= limit:
-            raise ValueError(f"the prompt has {1 + len(ids)} tokens with the start token; {limit} are the most")
+        if (back := self.tokenizer.decode(ids, skip_special_tokens=False)) != text:
+            raise ValueError(f"the model has no tokens for all of the text: they would say {back!r}")
         return (self.start, *ids)
 
     def given(self, ids: Sequence[int]) -> dict[str, Array]:

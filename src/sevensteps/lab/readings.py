@@ -103,7 +103,7 @@ def mean_rows(model: Model, prompts: Sequence[str]) -> dict[str, Array]:
     sums: dict[str, NDArray[np.float64]] = {}
     count = 0
     for prompt in prompts:
-        trace = model.trace(model.encode(prompt))
+        trace = model.trace(model.ids(prompt)[: model.longest])
         count += len(trace.tokens) - 1
         for name in names:
             sums[name] = sums.get(name, 0.0) + trace.values[name][1:].sum(axis=0, dtype=np.float64)
