@@ -72,8 +72,8 @@ def test_a_field_or_tensor_that_is_there_twice_is_told(
         *((f"llama.{key}", value) for key in COUNTS for value in (NOTHING, 0, True, "2", 2.0, [2])),
         *((f"llama.{key}", value) for key in ("rope.freq_base", "attention.layer_norm_rms_epsilon")
           for value in (NOTHING, 0.0, -1.0, float("nan"), float("inf"), 1, "1")),
-        ("llama.attention.head_count", 3), ("llama.attention.head_count_kv", 3), ("llama.rope.dimension_count", 8),
-        ("llama.attention.key_length", 8), ("llama.rope.scaling.type", "linear"), ("llama.vocab_size", 288),
+        ("llama.attention.head_count", 3), ("llama.attention.head_count_kv", 3), ("llama.rope.dimension_count", 16),
+        ("llama.attention.key_length", 16), ("llama.rope.scaling.type", "linear"), ("llama.vocab_size", 288),
         ("tokenizer.ggml.model", "llama"), ("tokenizer.ggml.pre", "llama-bpe"), ("tokenizer.ggml.pre", NOTHING),
         ("tokenizer.ggml.tokens", NOTHING), ("tokenizer.ggml.tokens", [1, 2]), ("tokenizer.ggml.merges", 3),
         ("tokenizer.ggml.merges", [1]), ("tokenizer.ggml.token_type", ["a"]), ("tokenizer.ggml.token_type", [1, 1]),

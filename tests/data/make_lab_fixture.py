@@ -89,18 +89,19 @@ def make_gpt2(tokenizer: Tokenizer) -> None:
 
 
 def make_llama(tokenizer: Tokenizer) -> None:
-    """Save a Llama with random weights as GGUF: two query heads for one of keys and values, a matrix of each kind."""
+    """Save a Llama with random weights as GGUF: query heads share keys and values, and each kind of matrix is there."""
     parts = json.loads(tokenizer.to_str())["model"]
     tokens = sorted(parts["vocab"], key=parts["vocab"].get)
-    d, hidden, keys, blocks = 32, 64, 16, 2
+    d, hidden, heads, key_heads, blocks = 32, 64, 4, 2, 2
+    keys = d // heads * key_heads
     writer = GGUFWriter(LLAMA, "llama")
     writer.add_name("llama-small-random")
     writer.add_block_count(blocks)
     writer.add_context_length(64)
     writer.add_embedding_length(d)
     writer.add_feed_forward_length(hidden)
-    writer.add_head_count(d // keys)
-    writer.add_head_count_kv(1)
+    writer.add_head_count(heads)
+    writer.add_head_count_kv(key_heads)
     writer.add_rope_freq_base(1000.0)
     writer.add_layer_norm_rms_eps(1e-3)
     writer.add_vocab_size(len(tokens))
