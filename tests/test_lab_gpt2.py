@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from safetensors.numpy import load_file, save_file
 from sevensteps.engine.faults import InputError
 from sevensteps.lab import command
 from sevensteps.lab.gpt2 import load_gpt2
+from sevensteps.lab.model import LONGEST
 
 WEIGHTS = load_file(GPT2 / "model.safetensors")
 PROMPT = "the cat climbed the"
@@ -326,3 +328,10 @@ def test_a_prompt_is_at_most_as_long_as_the_positions() -> None:
     assert len(model.encode("a" * 31)) == model.positions == 32
     with pytest.raises(ValueError, match="33 tokens with the start token; 32 are the most"):
         model.encode("a" * 32)
+
+
+def test_a_model_of_many_positions_still_takes_only_as_many_tokens_as_memory_allows() -> None:
+    model = replace(load_gpt2(GPT2), positions=10**6)
+    assert len(model.encode("a" * 127)) == LONGEST == 128
+    with pytest.raises(ValueError, match="129 tokens with the start token; 128 are the most"):
+        model.encode("a" * 128)

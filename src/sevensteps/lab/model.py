@@ -12,8 +12,8 @@ from sevensteps.engine.forward import forward_steps, readout_steps
 from sevensteps.engine.ops import Array
 from sevensteps.engine.steps import Patch, Step, Trace, run
 
-#: Tokens of a prompt, at most: a trace keeps every value, half a gigabyte of them here.
-LONGEST = 256
+#: Tokens of a prompt, at most. A trace keeps every value: at this length SmolLM2's takes 0.6 GB beside the weights.
+LONGEST = 128
 
 
 @dataclass(frozen=True)
