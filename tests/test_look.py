@@ -408,19 +408,8 @@ SHIFTS = """() => new Promise((done) => {
 })"""
 
 
-# There the maths font, which comes after the text, breaks a line elsewhere or widens a caption.
-JUMPY = (("3-query-key-value", 390), ("workbench", 1280), ("workbench", 390))
-LATE_FONT = pytest.mark.xfail(reason="the maths font comes after the text and moves it", strict=False)
-
-
-@pytest.mark.parametrize(
-    ("name", "width"),
-    [
-        pytest.param(name, width, marks=LATE_FONT if (name, width) in JUMPY else ())
-        for name in PAGES
-        for width in (1280, 390)
-    ],
-)
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("name", PAGES)
 def test_nothing_jumps_while_a_page_loads(page: Page, site: Path, name: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 800})
     visit(page, site, name)

@@ -1,5 +1,7 @@
-// The reader's theme, set before anything is drawn: light, dark, or the system's.
+// What must be there before anything is drawn: the font of the formulas, and the reader's theme: light, dark, or the system's.
 "use strict";
+
+document.fonts.load("1em 'Seven Steps Math'");
 
 {
 	const { dataset } = document.documentElement;

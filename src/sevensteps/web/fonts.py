@@ -1,9 +1,11 @@
 """The font of the formulas: the part of STIX Two Math that the built pages need, under a name of its own.
 
+It stands in the stylesheet itself, and theme.js asks for it before any text is there: one that comes later moves the text.
 STIX is a trademark, and a part is not the whole: hence the name. The font's licence is static/fonts/OFL.txt.
 """
 
 import re
+from base64 import b64encode
 from collections.abc import Iterable
 from functools import lru_cache
 from html import unescape
@@ -14,7 +16,6 @@ from unicodedata import decomposition
 from fontTools.subset import Options, Subsetter
 from fontTools.ttLib import TTFont
 
-FILE = "static/fonts/seven-steps-math.woff2"
 FAMILY = "Seven Steps Math"
 SOURCE = distribution("ziamath").locate_file("ziamath/fonts/STIXTwoMath-Regular.ttf")
 #: What a number of a formula may be made of once a reader has changed a weight (web/printing.py).
@@ -40,6 +41,12 @@ def characters(pages: Iterable[str]) -> frozenset[str]:
     italic = _VARIABLE.sub(lambda variable: variable[1].translate(_ITALIC), formulas)
     roots = "√" if "<msqrt" in formulas else ""
     return frozenset(unescape(_TAG.sub("", italic)) + roots + PRINTED)
+
+
+def font_face(wanted: frozenset[str]) -> str:
+    """The rule of the stylesheet that holds the font with these characters."""
+    data = b64encode(math_font(wanted)).decode()
+    return f'@font-face {{ font-family: "{FAMILY}"; src: url("data:font/woff2;base64,{data}") format("woff2"); }}\n'
 
 
 @lru_cache(maxsize=1)

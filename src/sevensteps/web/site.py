@@ -38,7 +38,8 @@ PAGES = ("index", *STEPS, "workbench", "needle-and-dial", "odds", *LAB, "glossar
 #: In the order in which they need each other.
 SCRIPTS = ("ops", "print", "engine", "explain", "page", "state", "ask", "answers", "play", "needle")
 LAB_SCRIPTS = ("lab",)
-#: One stylesheet is made of these; a later one may refine an earlier one.
+STYLESHEET = "static/style.css"
+#: It is made of these and of the formulas' font; a later one may refine an earlier one.
 STYLES = (
     "tokens", "text", "math", "tables", "frame", "boxes", "pictures", "narrow", "ask", "controls", "bench", "sides",
     "answers", "lab", "print",
@@ -143,7 +144,7 @@ def render(sources: Sources, lines: bool = False) -> Site:
         raise InputError(desk.faults)
     site.files |= _static(sources.root)
     pages = (site.files[f"{slug}.html"].decode() for slug in PAGES)
-    site.files[fonts.FILE] = fonts.math_font(fonts.characters(pages))
+    site.files[STYLESHEET] += fonts.font_face(fonts.characters(pages)).encode()
     home, _ = heads["index"]
     site.files[preview.FILE] = preview.preview(sources.runs.traces["main"], sources.site["title"], home["title"])
     return site
@@ -245,4 +246,4 @@ def _static(root: Path) -> dict[str, bytes]:
         for path in sorted(folder.rglob("*"))
         if path.is_file() and path.suffix != ".css"
     }
-    return files | {"static/style.css": b"\n".join((folder / f"css/{name}.css").read_bytes() for name in STYLES)}
+    return files | {STYLESHEET: b"\n".join((folder / f"css/{name}.css").read_bytes() for name in STYLES)}
