@@ -55,6 +55,8 @@ ELSEWHERE = {
     ],
     "27 storage that throws": [
         "test_live_answers.py::test_storage_that_throws_or_holds_rubbish_takes_nothing_down",
+        "test_look.py::test_a_theme_once_chosen_stays_and_is_there_before_anything_is_painted",
+        "test_look.py::test_a_stored_theme_that_is_none_is_left_aside",
     ],
     "28 unreadable in the dark": ["test_browser.py::test_axe_finds_nothing"],
     "29 answers collapsed in print": ["test_browser.py::test_an_answer_is_closed_on_the_screen_and_printed_on_paper"],
@@ -137,7 +139,7 @@ def text_files(site: Path) -> dict[str, str]:
 
 def test_26_modules_fetches_fonts_and_addresses_elsewhere(site: Path) -> None:
     for name, content in text_files(site).items():
-        # The canonical address is told, not loaded; the one font lies beside the stylesheet.
+        # The canonical address is told, not loaded; the one font stands in the stylesheet.
         code = re.sub(r'<pre.*?</pre>|<cite>.*?</cite>|<link rel="canonical"[^>]*>', "", content, flags=re.DOTALL)
         assert not re.search(r'type="module"|\bfetch\(|new Worker|importScripts|@import', code), name
         assert not re.search(r'(?:src|href)="(?://|https?:)|url\(["\']?(?://|https?:)', code), name

@@ -253,10 +253,9 @@ const LATER = {
 	"[data-calculated]": (element, own, spots) => () =>
 		write(element, fromPrinted(live, seek(own.calculated, spots)) ?? "–"),
 	/** What each cell lacks to the longest decimals of its column. */
-	".table:has(> .notes) table, .bars": (table) => () => {
-		const rows = [...table.tBodies[0].rows, ...(table.tFoot?.rows || [])];
-		for (let k = 1; k < rows[0].cells.length; k++) {
-			const cells = rows.map((row) => row.cells[k]);
+	"table:not(.words)": (table) => () => {
+		for (let k = 1; k < table.rows[0].cells.length; k++) {
+			const cells = [...table.querySelectorAll(`td:nth-child(${k + 1})`)];
 			const tails = cells.map(({ textContent }) => (/\d/.test(textContent) ? textContent.split(".")[1] || "" : null));
 			const longest = Math.max(...tails.map((tail) => tail?.length || 0));
 			cells.forEach((cell, i) => {

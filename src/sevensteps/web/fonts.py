@@ -1,6 +1,7 @@
 """The font of the formulas: the part of STIX Two Math that the built pages need, under a name of its own.
 
-It stands in the stylesheet itself, and theme.js asks for it before any text is there: one that comes later moves the text.
+It stands in the stylesheet itself, and theme.js asks for it before any text is there: if it came later, it would move
+the text.
 STIX is a trademark, and a part is not the whole: hence the name. The font's licence is static/fonts/OFL.txt.
 """
 

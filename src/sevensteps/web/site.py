@@ -25,6 +25,7 @@ from sevensteps.web.formulas import Formulas
 from sevensteps.web.lab import load_recording
 from sevensteps.web.live import dials, live_data, switches
 from sevensteps.web.schema import faults_of
+from sevensteps.web.tables import aligned
 
 Loaded = TypeVar("Loaded")
 LANGUAGE = "en"
@@ -215,7 +216,7 @@ def _page(desk: Desk, slug: str, source: str) -> tuple[Page, str]:
     file = f"content/{LANGUAGE}/{slug}.md"
     page = desk.page = Page(slug, file, Formulas(source, file))
     desk.faults += page.formulas.faults
-    return page, page.stash.restore(page.stash.html(_content(desk)))
+    return page, aligned(page.stash.restore(page.stash.html(_content(desk))))
 
 
 def _content(desk: Desk) -> str:

@@ -1,8 +1,10 @@
 """Tables of values: named rows and columns, cells that know their ref, and notes where rounding shows."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from itertools import zip_longest
 from math import isfinite
 
 from sevensteps.engine.ops import most_likely_first
@@ -11,6 +13,12 @@ from sevensteps.explain import explain, origins
 from sevensteps.expression import Number, evaluate, numbers
 from sevensteps.printing import read, rounded, shown, signed
 from sevensteps.refs import Runs, UnknownRefError, run_of
+
+_TABLE = re.compile(r'<table\b(?![^>]*"words").*?</table>', re.DOTALL)
+_ROW = re.compile(r"<tr\b.*?</tr>", re.DOTALL)
+_CELL = re.compile(r"<t[dh]\b.*?</t[dh]>", re.DOTALL)
+_TAG = re.compile(r"<[^>]*>")
+_DIGIT = re.compile(r"\d")
 
 
 @dataclass(frozen=True)
@@ -64,15 +72,36 @@ def shades_of(runs: Runs, refs: Iterable[str | None]) -> list[tuple[str, str]]:
     return [(ref, f"{rounded(Decimal(value / largest), 2) + 0:f}") for ref, value in values.items()]
 
 
-def paddings(runs: Runs, table: Table) -> dict[str, str]:
-    """For each cell what its text lacks to the longest decimals of its column, so that the points can align."""
-    found = {}
-    for column in zip(*(row.refs for row in (*table.rows, *table.foot)), strict=True):
-        tails = {ref: shown(float(runs[ref])).partition(".")[2] for ref in column if ref and isfinite(runs[ref])}
-        longest = max(map(len, tails.values()), default=0)
-        for ref, tail in tails.items():
-            found[ref] = ("" if tail or not longest else ".") + "0" * (longest - len(tail))
-    return found
+def aligned(html: str) -> str:
+    """The same HTML, where each cell says what its number lacks to the longest decimals of its column.
+
+    A cell shows that unseen, so that the points align. Tables of words have none.
+    """
+    return _TABLE.sub(_padded, html)
+
+
+def _padded(table: re.Match[str]) -> str:
+    rows = [_CELL.findall(row) for row in _ROW.findall(table[0])]
+    longest = [max(len(_decimals(cell) or "") for cell in column) for column in zip_longest(*rows, fillvalue="")]
+
+    def pad(row: re.Match[str]) -> str:
+        column = iter(longest)
+        return _CELL.sub(lambda cell: _lacking(cell[0], next(column)), row[0])
+
+    return _ROW.sub(pad, table[0])
+
+
+def _lacking(cell: str, places: int) -> str:
+    decimals = _decimals(cell)
+    if decimals is None or len(decimals) >= places:
+        return cell
+    return f'<td data-pad="{"" if decimals else "."}{"0" * (places - len(decimals))}"{cell[3:]}'
+
+
+def _decimals(cell: str) -> str | None:
+    """The digits behind the point of a cell's number; None where it holds no number."""
+    text = _TAG.sub("", cell)
+    return text.partition(".")[2].strip() if cell.startswith("<td") and _DIGIT.search(text) else None
 
 
 def closing_notes(runs: Runs, refs: Sequence[str]) -> list[Note]:

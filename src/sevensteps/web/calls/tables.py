@@ -178,7 +178,7 @@ class TableCalls(Calls):
         css += [whole] if whole else shares(columns) if table.by_column else []
         self.desk.page.tables += 1
         html = self.desk.macro("table")(
-            table=table, css=" ".join(css), shades=tables.shades(runs, table), paddings=tables.paddings(runs, table),
+            table=table, css=" ".join(css), shades=tables.shades(runs, table),
             caption=Markup(self._inline(caller())),
             id=f"table-{self.desk.page.tables}", number=lambda ref: Markup(self.desk.marks.number(ref)),
             notes=self._notes(refs), hue=whole, column_hues=columns, row_hues=[common_hue(runs, row) for row in rows],
