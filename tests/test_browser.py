@@ -88,14 +88,21 @@ def test_the_path_picture_goes_round(page: Page, site: Path) -> None:
         expect(page).to_have_url((site / name).as_uri())
 
 
-@pytest.mark.parametrize(("link", "way"), [("next", STEPS), ("prev", STEPS[::-1])])
-def test_next_and_previous_lead_from_home_through_all_steps_and_home_again(
+@pytest.mark.parametrize(
+    ("link", "way"), [("next", ["index.html", *STEPS, "index.html"]), ("prev", [*STEPS[::-1], "index.html"])]
+)
+def test_next_leads_from_home_through_all_steps_and_home_again_and_previous_back(
     page: Page, site: Path, link: str, way: list[str]
 ) -> None:
-    visit(page, site, "index.html")
-    for name in [*way, "index.html"]:
+    visit(page, site, way[0])
+    for name in way[1:]:
         page.locator(f"nav.pager a[rel={link}]").click()
         expect(page).to_have_url((site / name).as_uri())
+
+
+def test_the_home_page_has_nothing_before_it(page: Page, site: Path) -> None:
+    visit(page, site, "index.html")
+    assert page.locator("nav.pager a").evaluate_all("links => links.map(({ rel }) => rel)") == ["next"]
 
 
 @pytest.mark.parametrize("width", [320, 360])
