@@ -323,6 +323,11 @@ def test_a_page_has_the_words_of_its_slips_and_no_others(pages: dict[str, Elemen
     assert len(set(said)) == len(said)
 
 
+def test_no_reply_speaks_of_layer_norm_before_the_page_that_explains_it(pages: dict[str, Element]) -> None:
+    names = [name for name in STEPS if "LayerNorm" in text(pages[name].find(".//template[@id='replies']"))]
+    assert names[0] == "3-query-key-value"
+
+
 # Exercises.
 
 

@@ -43,9 +43,11 @@ def _slips(step: Step, steps: Mapping[str, Step], width: int) -> Iterator[tuple[
         yield from _softmax(steps, a)
     elif step.op == "linear":
         yield from _linear(steps, *step.inputs)
-    for norm in steps.values():
+    norms = [norm for norm in steps.values() if norm.op == "row_mean"]
+    for norm in norms:
         normalized = norm.name.removesuffix("mean") + "normalized"
-        if norm.op == "row_mean" and norm.inputs == (step.name,) and normalized in steps:
+        # Before the page of the first one, nobody has heard of it.
+        if norm.inputs == (step.name,) and normalized in steps and step.page >= norms[0].page:
             yield "normed", normalized
 
 
