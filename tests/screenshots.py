@@ -48,8 +48,11 @@ def take(browser: Browser, page_file: Path, look: str, file: Path) -> None:
         page.emulate_media(media="print" if look == "print" else "screen")
         page.goto(page_file.as_uri())
         page.evaluate("document.fonts.ready.then(() => null)")
+        # As high as the page: a picture beyond the window would be taken without the phone's touch.
+        width = page.evaluate("innerWidth")
+        page.set_viewport_size({"width": width, "height": page.evaluate("document.documentElement.scrollHeight")})
         # A page of 20,000 pixels takes its time.
-        page.screenshot(path=file, full_page=True, animations="disabled", timeout=300_000)
+        page.screenshot(path=file, animations="disabled", timeout=300_000)
 
 
 def index(names: list[str]) -> str:
