@@ -7,6 +7,9 @@ import markdown
 #: Unicode noncharacters, which no text may contain.
 OPEN, CLOSE = "\ufdd0", "\ufdd1"
 SENTINEL = re.compile(f"{OPEN}(\\d+){CLOSE}")
+#: What no line may end in: a name with its number (GPT-2), and the size of a table (5 × 4).
+_NAME = re.compile(r"\b[A-Z]\w+[- ]\d(?![^<]*>)")
+_SIZE = re.compile(f"(?<={CLOSE}) × (?={OPEN})")
 _BLOCK_ALONE = re.compile(f"<p>\\s*{OPEN}(\\d+){CLOSE}\\s*</p>")
 
 
@@ -27,7 +30,8 @@ class Stash:
 
     def html(self, text: str) -> str:
         """Markdown to HTML, sentinels left in place; a block alone in its paragraph loses the paragraph."""
-        html = self.markdown.reset().convert(text)
+        html = _SIZE.sub("\u00a0×\u00a0", self.markdown.reset().convert(text))
+        html = _NAME.sub(r'<span class="pair">\g<0></span>', html)
         return _BLOCK_ALONE.sub(lambda m: f"{OPEN}{m[1]}{CLOSE}" if int(m[1]) in self.blocks else m[0], html)
 
     def inline(self, text: str) -> str:
