@@ -256,10 +256,10 @@ const LATER = {
 	"table:not(.words)": (table) => () => {
 		for (let k = 1; k < table.rows[0].cells.length; k++) {
 			const cells = [...table.querySelectorAll(`td:nth-child(${k + 1})`)];
-			const tails = cells.map(({ textContent }) => (/\d/.test(textContent) ? textContent.split(".")[1] || "" : null));
-			const longest = Math.max(...tails.map((tail) => tail?.length || 0));
+			const tails = cells.map(({ textContent }) => /\d/.test(textContent) && textContent.replace(/^[^.]*/, ""));
+			const zeros = tails.reduce((a, b) => (b.length > a.length ? b : a), "").replace(/\d/g, "0");
 			cells.forEach((cell, i) => {
-				const lack = tails[i] === null ? "" : (tails[i] || !longest ? "" : ".") + "0".repeat(longest - tails[i].length);
+				const lack = tails[i] === false ? "" : zeros.slice(tails[i].length);
 				if (lack !== (cell.dataset.pad || "")) cell.dataset.pad = lack;
 			});
 		}
@@ -271,6 +271,8 @@ const inView = new Set();
 const eye = new IntersectionObserver((blocks) => {
 	for (const { target, isIntersecting } of blocks) inView[isIntersecting ? "add" : "delete"](target);
 });
+// They stay: what grows stands in them.
+for (const block of pageMain.children) eye.observe(block);
 const inBlock = (element, task) =>
 	element.parentNode === pageMain ? Object.assign(task, { block: element }) : inBlock(element.parentNode, task);
 const isSeen = ({ block }) => !inView.size || inView.has(block);
@@ -297,7 +299,6 @@ function arrange() {
 	tasks = watch(AT_ONCE);
 	tasks.push(...scales());
 	later = watch(LATER);
-	for (const block of pageMain.children) eye.observe(block);
 }
 
 const runsShown = within("[data-each]").map((box) => box.dataset.each.split(" ")[1] || "main");

@@ -1,4 +1,4 @@
-// What must be there before anything is drawn: the font of the formulas, and the reader's theme: light, dark, or the system's.
+// Before anything is drawn: the font of the formulas, and the reader's theme.
 "use strict";
 
 document.fonts.load("1em 'Seven Steps Math'");
