@@ -256,10 +256,10 @@ const LATER = {
 	"table:not(.words)": (table) => () => {
 		for (let k = 1; k < table.rows[0].cells.length; k++) {
 			const cells = [...table.querySelectorAll(`td:nth-child(${k + 1})`)];
-			const tails = cells.map(({ textContent }) => /\d/.test(textContent) && textContent.replace(/^[^.]*/, ""));
-			const zeros = tails.reduce((a, b) => (b.length > a.length ? b : a), "").replace(/\d/g, "0");
+			const tails = cells.map(({ textContent }) => /^[−<>]*[\d,]+(\.\d+|)$/.exec(textContent)?.[1]);
+			const zeros = tails.reduce((a, b) => (b?.length > a.length ? b : a), "").replace(/\d/g, "0");
 			cells.forEach((cell, i) => {
-				const lack = tails[i] === false ? "" : zeros.slice(tails[i].length);
+				const lack = zeros.slice(tails[i]?.length ?? zeros.length);
 				if (lack !== (cell.dataset.pad || "")) cell.dataset.pad = lack;
 			});
 		}

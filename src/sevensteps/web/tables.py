@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from html import unescape
 from itertools import zip_longest
 from math import isfinite
 
@@ -18,7 +19,7 @@ _TABLE = re.compile(r'<table\b(?![^>]*"words").*?</table>', re.DOTALL)
 _ROW = re.compile(r"<tr\b.*?</tr>", re.DOTALL)
 _CELL = re.compile(r"<t[dh]\b.*?</t[dh]>", re.DOTALL)
 _TAG = re.compile(r"<[^>]*>")
-_DIGIT = re.compile(r"\d")
+_NUMBER = re.compile(r"[−<>]*[\d,]+(?:\.(\d+))?")
 
 
 @dataclass(frozen=True)
@@ -99,9 +100,9 @@ def _lacking(cell: str, places: int) -> str:
 
 
 def _decimals(cell: str) -> str | None:
-    """The digits behind the point of a cell's number; None where it holds no number."""
-    text = _TAG.sub("", cell)
-    return text.partition(".")[2].strip() if cell.startswith("<td") and _DIGIT.search(text) else None
+    """The digits behind the point of a cell's number; None where it holds something else."""
+    number = _NUMBER.fullmatch(unescape(_TAG.sub("", cell))) if cell.startswith("<td") else None
+    return number and (number[1] or "")
 
 
 def closing_notes(runs: Runs, refs: Sequence[str]) -> list[Note]:
