@@ -45,7 +45,7 @@ async ([html, code]) => {
 def evaluated(page: Page, toy: Toy, runs: Runs, code: str) -> Any:
     """What an expression gives in a document with this toy's JSON and the scripts."""
     scripts = "".join(f"<script>{script}</script>" for script in (shared_data(toy, runs, ()), *SCRIPTS))
-    data = f'<script type="application/json" id="toy">{live_data(toy, runs, "")}</script>'
+    data = f'<script type="application/json" id="toy">{live_data(toy, runs, {}, "")}</script>'
     return page.evaluate(_IN_A_FRAME, [f"<!doctype html><body>{data}{scripts}", code])
 
 

@@ -15,7 +15,7 @@ from documents import WITH_SCRIPTS, evaluated
 from hypothesis import HealthCheck, given, reject, settings
 from pages import STEPS, with_attribute
 from playwright.sync_api import Browser, Page
-from toys import load, shipped, shipped_runs, toys
+from toys import load, recorded_runs, shipped, shipped_runs, toys
 
 from sevensteps.claims import holds
 from sevensteps.engine.faults import InputError
@@ -68,14 +68,14 @@ def assert_told_alike(runs: Runs, told: list[list[str]], known: dict[str, list[s
 
 
 def test_every_number_of_every_run_on_every_page_is_told_as_in_python(page: Page, site: Path) -> None:
-    runs = shipped_runs()
+    runs = Runs(shipped_runs().traces | recorded_runs().traces)
     known: dict[str, list[str]] = {}
     for slug in WITH_SCRIPTS:
         page.goto((site / f"{slug}.html").as_uri())
         told = json.loads(page.evaluate(ALL_WORKED))
         assert_told_alike(runs, told, known)
     forward = {step.name for step in shipped().steps()}
-    for name, trace in runs.traces.items():
+    for name, trace in shipped_runs().traces.items():
         prefix = "" if name == "main" else f"{name}/"
         refs = {prefix + ref for ref in trace.refs() if trace.split(ref)[0] in forward}
         assert refs <= set(known)
@@ -150,7 +150,7 @@ def edited_runs(edit: Mapping[str, float]) -> Runs:
             steps, changed(own, edit), trace.patch, run=trace.run, tokens=text.tokens, vocabulary=trace.vocabulary
         )
 
-    return Runs({name: again(trace) for name, trace in shipped_runs().traces.items()})
+    return Runs({name: again(trace) for name, trace in shipped_runs().traces.items()} | recorded_runs().traces)
 
 
 def claim_holds(compiled: str, runs: Runs) -> bool:

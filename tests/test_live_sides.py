@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from live_pages import change, fragment, until
+from live_pages import change, fragment, settled, until
 from numpy.typing import NDArray
 from playwright.sync_api import Page, expect
 from toys import load, shipped_data, shipped_runs, shipped_traces
@@ -53,6 +53,7 @@ def softmax(z: Values) -> Values:
 
 def shows_what_the_needle_reads(page: Page, kind: str, words: Values) -> bool:
     """Whether cosines, logits and probabilities are those of the needle shown. `words`: (word, 2)."""
+    settled(page)
     f = needle(page)
     z = words @ f
     cosines = z / (np.hypot(*words.T) * np.hypot(*f))

@@ -13,6 +13,7 @@ from sevensteps.engine.steps import Trace
 from sevensteps.engine.toy import Toy, load_toy
 from sevensteps.refs import Runs
 from sevensteps.web.derived import add_derived
+from sevensteps.web.lab import load_recording
 
 SHIPPED = Path(__file__).parent.parent / "content" / "toy.toml"
 
@@ -31,6 +32,13 @@ def shipped_traces() -> dict[str, Trace]:
 def shipped_runs() -> Runs:
     """The traces with the derived values of the pages."""
     return add_derived(shipped_traces(), SHIPPED.parent / "derived.toml")
+
+
+@cache
+def recorded_runs() -> Runs:
+    """The lab's recorded runs with the values derived from them."""
+    content = SHIPPED.parent
+    return add_derived(load_recording(content / "lab.json").traces, content / "lab.toml")
 
 
 def shipped_data() -> dict:

@@ -86,7 +86,7 @@ class Runs {
 		const given = { ...this.given, ...ofText, ...mapped(scene?.given || {}, nested) };
 		const values = {};
 		const steps = {};
-		for (const step of [...(scene ? [] : FORWARD), ...DERIVED[""], ...(DERIVED[run] || [])]) {
+		for (const step of [...(scene ? [] : FORWARD), ...(scene?.given ? [] : DERIVED[""]), ...(DERIVED[run] || [])]) {
 			const { name, op } = step;
 			steps[name] = step;
 			const inputs = step.inputs.map((ref) => split(values, ref));

@@ -239,7 +239,7 @@ const LATER = {
 		for (const point of box.children) {
 			const [x, y] = [point, point.firstChild].map(({ style }) => Number(style.getPropertyValue("--v")));
 			let lower = 0;
-			const covers = ([a, b]) => Math.abs(x - a) < 0.2 && Math.abs(y - lower / 15 - b) < 0.06;
+			const covers = ([a, b]) => Math.abs(x - a) < 0.27 && Math.abs(y - lower / 15 - b) < 0.06;
 			while (placed.some(covers)) lower++;
 			placed.push([x, y - lower / 15]);
 			point.querySelector("text").style.setProperty("--n", lower);

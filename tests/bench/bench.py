@@ -55,7 +55,7 @@ def print_pages(site: Path) -> tuple[int, int]:
     """Print each page's size and numbers; the largest size, raw and gzipped."""
     print(f"\n{'page':30}{'bytes':>9}{'gzip':>9}{'numbers':>9}")
     sizes = []
-    for page in sorted(site.glob("*.html")):
+    for page in sorted(site.rglob("*.html")):
         raw = page.read_bytes()
         sizes.append((len(raw), len(gzip.compress(raw, mtime=0))))
         print(f"{page.name:30}{sizes[-1][0]:9,}{sizes[-1][1]:9,}{raw.count(b'data-ref='):9,}")

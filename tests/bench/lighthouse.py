@@ -63,7 +63,7 @@ def main() -> None:
         subprocess.run([sys.executable, ROOT / "build.py", "--output", site], check=True, capture_output=True)
         server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Host, directory=site))
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        slugs = sys.argv[1:] or sorted(page.stem for page in site.glob("*.html"))
+        slugs = sys.argv[1:] or sorted(p.relative_to(site).with_suffix("").as_posix() for p in site.rglob("*.html"))
         host = f"http://127.0.0.1:{server.server_port}"
         print(f"{LIGHTHOUSE}, target {TARGET}\n{'':28}" + "".join(f"{category:>16}" for category in CATEGORIES))
         worst = [min(scores) for scores in zip(*measured(host, slugs), strict=True)]

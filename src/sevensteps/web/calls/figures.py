@@ -15,7 +15,7 @@ from sevensteps.web.marks import header, token
 from sevensteps.web.scales import scaled
 
 #: A label on a map is this wide and a line of it this high, as parts of the axes' spans (pictures.css: 275 and 240).
-WIDE, LINE = 0.2, 16 / 240
+WIDE, LINE = 0.27, 16 / 240
 
 
 class FigureCalls(Calls):
