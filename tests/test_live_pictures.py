@@ -326,7 +326,7 @@ def test_hatched_are_the_masked_weights_and_no_others(drawn: Draw, now: Trace) -
     page = drawn("4-mask-and-heads")
     rows = range(len(now.tokens))
     for head in (0, 1):
-        cells = f".patterns > div:nth-child({head + 1}) td data"
+        cells = f".patterns > div:nth-child({head + 1}) td"
         hatched = ["repeating" in image for image in style(page, cells, "backgroundImage")]
         assert hatched == [bool(now[f"attn.scores.{head}"][i, j] == float("-inf")) for i in rows for j in rows]
 
