@@ -52,12 +52,9 @@ def later(model: Model) -> float:
 
 def sweep(model: Model) -> float:
     """Every block off and every head off, one at a time."""
-    parts = readings.every_block(model)
-    parts += [head for block in range(model.layers) for head in readings.heads_of(model, block)]
     trace = model.trace(model.encode(PROMPT))
-    return seconds(
-        lambda: [readings.off(trace, [part]).values["probs"][-1].max() for part in tqdm(parts, mininterval=5)]
-    )
+    swept = readings.sweep(model, trace, readings.top(trace, 1)[0].id)
+    return seconds(lambda: list(tqdm(swept, total=model.layers, mininterval=5)))
 
 
 def megabytes() -> float:

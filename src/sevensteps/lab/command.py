@@ -180,9 +180,8 @@ def sweep(model: Model, trace: Trace, means: Mapping[str, Array] | None) -> dict
     print(f"\np of {model.vocabulary[best.id]} ({shown(best.p)}) with one part of attention off")
     print(" block   off " + "".join(f"{f'head {h}':>8}" for h in range(model.heads)))
     found: dict[str, Any] = {"token": model.vocabulary[best.id], "p": best.p, "blocks": [], "heads": []}
-    for block in tqdm(range(model.layers), unit="block", file=sys.stderr, leave=False):
-        names = [readings.part_name(model, block), *readings.heads_of(model, block)]
-        whole, *heads = (float(readings.off(trace, [name], means).values["probs"][-1, best.id]) for name in names)
+    swept = readings.sweep(model, trace, best.id, means)
+    for block, (whole, heads) in enumerate(tqdm(swept, total=model.layers, unit="block", file=sys.stderr, leave=False)):
         tqdm.write(f"{block:>6} {shown(whole):>5} " + "".join(f"{shown(p):>8}" for p in heads))
         found["blocks"].append(whole)
         found["heads"].append(heads)

@@ -93,6 +93,18 @@ def off(trace: Trace, parts: Iterable[str], means: Mapping[str, Array] | None = 
     return rerun(trace, patch)
 
 
+def sweep(
+    model: Model, trace: Trace, token: int, means: Mapping[str, Array] | None = None
+) -> Iterator[tuple[float, list[float]]]:
+    """For each block: p of a token after the last position with its attention off, and with each of its heads off."""
+
+    def p_without(part: str) -> float:
+        return float(off(trace, [part], means).values["probs"][-1, token])
+
+    for block in range(model.layers):
+        yield p_without(part_name(model, block)), [p_without(part) for part in heads_of(model, block)]
+
+
 def mean_rows(model: Model, prompts: Sequence[str]) -> dict[str, Array]:
     """Each part's mean row over all positions of some texts, the start token left out: name -> (d,) or (d_head,).
 

@@ -125,10 +125,9 @@ def _lens(run: Run, model: Model, trace: Trace) -> None:
 def _sweep(run: Run, model: Model, trace: Trace, name: str, means: Means | None) -> None:
     """p of the best guess with one block's attention, or one head, replaced by 0 or by its mean row."""
     best = readings.top(trace, 1)[0].id
-    whole, heads = [], []
-    for block in tqdm(range(model.layers), desc=f"{run.text} {name}", unit="block", file=sys.stderr, leave=False):
-        whole.append(_p(readings.off(trace, [readings.part_name(model, block)], means), best))
-        heads.append([_p(readings.off(trace, [part], means), best) for part in readings.heads_of(model, block)])
+    swept = readings.sweep(model, trace, best, means)
+    bar = tqdm(swept, f"{run.text} {name}", model.layers, unit="block", file=sys.stderr, leave=False)
+    whole, heads = zip(*bar, strict=True)
     what = "off" if means is None else "at its mean"
     run.number(f"{name}.block", whole, f"p with a block's attention {what}", "block", symbol="p")
     run.number(f"{name}.head", heads, f"p with one head {what}", "block", "head", symbol="p")
@@ -233,7 +232,6 @@ def _read_back(model: Model) -> Run:
     run.token("example.top", returned[examples], "what comes back", "place")
     run.number("matrix", table.size, "parameters of the matrix")
     run.number("all", model.parameters, "parameters of the model")
-    run.number("rest", model.parameters - table.size, "parameters without the matrix")
     return run
 
 

@@ -64,7 +64,8 @@ def live_data(toy: Toy, runs: Runs, recorded: Mapping[str, Trace], html: str) ->
         "derived": {run: [_row(runs.traces[run or "main"], step) for step in steps] for run, steps in rows.items()},
         "given": {name: value for run, steps in sources for name, value in _given(runs.traces[run], steps).items()},
     }
-    if shown := {run: steps for run, trace in recorded.items() if (steps := _named(trace, html))}:
+    named = " ".join(_REFS.findall(html))
+    if shown := {run: steps for run, trace in recorded.items() if (steps := _named(trace, named))}:
         data["derived"] |= {run: [_row(recorded[run], step) for step in steps] for run, steps in shown.items()}
         data["recorded"] = {
             run: _scene(recorded[run]) | {"given": _given(recorded[run], steps)} for run, steps in shown.items()
@@ -72,9 +73,9 @@ def live_data(toy: Toy, runs: Runs, recorded: Mapping[str, Trace], html: str) ->
     return Markup(_json(data))
 
 
-def _named(trace: Trace, html: str) -> list[Step]:
-    """The steps of a recorded run that the page's refs name (`capital/top.p.0`), and those that they are made from."""
-    refs = re.findall(rf"(?<![\w.]){trace.run}/([\w.]+)", " ".join(_REFS.findall(html)))
+def _named(trace: Trace, named: str) -> list[Step]:
+    """The steps of a recorded run that refs name (`capital/top.p.0`), and those that they are made from."""
+    refs = re.findall(rf"(?<![\w.]){trace.run}/([\w.]+)", named)
     wanted = {trace.split(ref)[0] for ref in refs}
     for step in reversed(list(trace.steps.values())):
         if step.name in wanted:
