@@ -126,10 +126,12 @@ def _strip(canvas: _Canvas, x: float, top: float, values: Array, position: int) 
     row = _finite(values[position])
     largest = np.abs(_finite(values)).max() or 1.0
     height = _STRIP_HEIGHT / len(row)
+    gap = min(2, height / 4)
     canvas.box((x - _STRIP / 2 - 2, top - 2), (_STRIP + 4, _STRIP_HEIGHT + 4), _PAPER, radius=6, line=_LINE)
     for place, value in enumerate(row):
         colour = _mixed(_ABOVE if value > 0 else _BELOW, abs(value) / largest)
-        canvas.box((x - _STRIP / 2 + 1, top + place * height + 1), (_STRIP - 2, height - 2), colour, radius=2)
+        at = (x - _STRIP / 2 + 1, top + place * height + gap / 2)
+        canvas.box(at, (_STRIP - 2, height - gap), colour, radius=gap)
 
 
 def _reading(canvas: _Canvas, toy: Trace, columns: dict[int, float]) -> None:
