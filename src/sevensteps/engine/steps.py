@@ -7,7 +7,7 @@ read-out are all entries of that one dictionary.
 """
 
 import operator
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -123,14 +123,22 @@ def rerun(trace: Trace, patch: Patch) -> Trace:
     for name in patch:
         if name not in trace.steps:
             raise KeyError(name)
-    followers: set[str] = set()
-    for step in trace.steps.values():
-        if step.name in patch or any(trace.split(ref)[0] in followers for ref in step.inputs):
-            followers.add(step.name)
-    values = {name: value for name, value in trace.values.items() if name not in followers}
+    anew = followers(trace, patch) | set(patch)
+    values = {name: value for name, value in trace.values.items() if name not in anew}
     again = replace(trace, values=values, patch=patch)
-    _fill(values, again, [trace.steps[name] for name in trace.steps if name in followers], trace.values)
+    _fill(values, again, [trace.steps[name] for name in trace.steps if name in anew], trace.values)
     return again
+
+
+def followers(trace: Trace, names: Collection[str]) -> set[str]:
+    """The values that are made from any of these, at once or through others."""
+    found: set[str] = set()
+    for step in trace.steps.values():
+        source = trace.patch.get(step.name)
+        inputs = (source.removesuffix(".T"),) if isinstance(source, str) else step.inputs
+        if any(name in names or name in found for name, _ in map(trace.split, inputs)):
+            found.add(step.name)
+    return found
 
 
 def _fill(values: dict[str, Array], trace: Trace, steps: Sequence[Step], given: Mapping[str, Array]) -> None:

@@ -55,7 +55,9 @@ def shared_data(toy: Toy, runs: Runs, turned: Iterable[str]) -> str:
 def live_data(toy: Toy, runs: Runs, recorded: Mapping[str, Trace], html: str) -> Markup:
     """The JSON of one page: the derived steps that it uses, with the values given to them, and recorded values."""
     forward = {step.name: step for step in toy.steps()}
-    used = {run: list(_used(trace, forward, html)) for run, trace in runs.traces.items()}
+    named = " ".join(_REFS.findall(html))
+    wanted = set(map(_value, _REF.findall(named)))
+    used = {run: list(_used(trace, forward, wanted)) for run, trace in runs.traces.items()}
     everywhere = [step for step in used["main"] if step.op == "given" and all(step in steps for steps in used.values())]
     own = {run: [step for step in steps if step not in everywhere] for run, steps in used.items()}
     sources = [("main", everywhere), *own.items()]
@@ -64,7 +66,6 @@ def live_data(toy: Toy, runs: Runs, recorded: Mapping[str, Trace], html: str) ->
         "derived": {run: [_row(runs.traces[run or "main"], step) for step in steps] for run, steps in rows.items()},
         "given": {name: value for run, steps in sources for name, value in _given(runs.traces[run], steps).items()},
     }
-    named = " ".join(_REFS.findall(html))
     if shown := {run: steps for run, trace in recorded.items() if (steps := _named(trace, named))}:
         data["derived"] |= {run: [_row(recorded[run], step) for step in steps] for run, steps in shown.items()}
         data["recorded"] = {
@@ -125,9 +126,9 @@ def _scenes(toy: Toy, runs: Runs) -> dict[str, Any]:
     return {name: _scene(runs.traces[name]) for name in names}
 
 
-def _used(trace: Trace, forward: Mapping[str, Step], html: str) -> Iterator[Step]:
+def _used(trace: Trace, forward: Mapping[str, Step], named: set[str]) -> Iterator[Step]:
     """The steps beyond the forward pass that the page's refs name, and those that they are made from."""
-    wanted = {_value(ref) for refs in _REFS.findall(html) for ref in _REF.findall(refs)}
+    wanted = set(named)
     more = [step for step in trace.steps.values() if step.name not in forward]
     for step in reversed(more):
         if step.name in wanted:

@@ -21,11 +21,12 @@ def scaled(html: str, runs: Runs) -> str:
     groups = defaultdict(list)
     for mark in _MARK.finditer(html):
         groups[_scale(mark)].append(float(runs[mark["ref"]]))
+    ends = {scale: _ends(group) for scale, group in groups.items()}
 
     def styled(mark: re.Match[str]) -> str:
         scale = _scale(mark)
         own = mark["style"]
-        style = ";".join(filter(None, (own, _variables(scale, float(runs[mark["ref"]]), groups[scale]))))
+        style = ";".join(filter(None, (own, _variables(scale, float(runs[mark["ref"]]), *ends[scale]))))
         return f'{mark[0].removesuffix(f""" style="{own}" """.rstrip())} style="{style}"'
 
     return _MARK.sub(styled, html)
@@ -35,13 +36,18 @@ def _scale(mark: re.Match[str]) -> str:
     return mark["scale"] or "size"
 
 
-def _variables(scale: str, value: float, group: list[float]) -> str:
+def _ends(group: list[float]) -> tuple[float, float]:
+    """The smallest and the largest of them and zero."""
     finite = [0.0, *filter(isfinite, group)]
+    return min(finite), max(finite)
+
+
+def _variables(scale: str, value: float, low: float, high: float) -> str:
     if scale.startswith("span"):
-        low, wide = min(finite), (max(finite) - min(finite)) or 1.0
+        wide = high - low or 1.0
         return f"--v:{_text((value - low) / wide)};--zero:{_text(-low / wide)}"
     if scale.startswith("size"):
-        value /= max(map(abs, finite)) or 1.0
+        value /= max(-low, high) or 1.0
     return f"--v:{_text(value)}"
 
 

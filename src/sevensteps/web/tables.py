@@ -9,7 +9,7 @@ from itertools import zip_longest
 from math import isfinite
 
 from sevensteps.engine.ops import most_likely_first
-from sevensteps.engine.steps import Step, Trace
+from sevensteps.engine.steps import Step, Trace, followers
 from sevensteps.explain import explain, origins
 from sevensteps.expression import Number, evaluate, numbers
 from sevensteps.printing import read, rounded, shown, signed
@@ -112,11 +112,21 @@ def closing_notes(runs: Runs, refs: Sequence[str]) -> list[Note]:
     """
     there = set(refs)
     notes = []
-    for ref in refs:
+    for ref in _following(runs, refs):
         calculated = from_printed(runs, ref, there)
         if calculated is not None and abs(calculated - _printed(float(runs[ref]))) > _unit(calculated):
             notes.append(Note(ref, decimal_text(calculated)))
     return notes
+
+
+def _following(runs: Runs, refs: Sequence[str]) -> list[str]:
+    """The refs whose values are made from values of other refs: to explain an entry of a wide table costs time."""
+    names: dict[str, set[str]] = {}
+    found = [(ref, *runs.find(ref)) for ref in refs]
+    for _, trace, name, _ in found:
+        names.setdefault(trace.run, set()).add(name)
+    follow = {run: followers(runs.traces[run], there) for run, there in names.items()}
+    return [ref for ref, trace, name, _ in found if name in follow[trace.run]]
 
 
 def from_printed(runs: Runs, ref: str, there: set[str] | None = None) -> Decimal | None:
