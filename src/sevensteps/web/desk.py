@@ -1,13 +1,14 @@
 """What every call of a content page shares: the traces, the page being written, and where faults go."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import wraps
 from html import escape
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from jinja2 import Environment, Template
 
 from sevensteps.claims import BadClaimError
@@ -90,6 +91,12 @@ class Desk:
             raise UnknownRefError(f"{written!r} is not a single number")
         return ref
 
+    def entries(self, written: Iterable[str], in_part: bool = False) -> list[str]:
+        """The refs of all numbers of these values, or of as many as the workbench shows."""
+        shown = places_shown if in_part else int
+        refs = {ref: [shown(n) for n in self.runs[ref].shape] for ref in map(self.runs.ref, written)}
+        return [".".join((ref, *map(str, index))) for ref, shape in refs.items() for index in np.ndindex(*shape)]
+
     def pointed(self, written: str) -> tuple[str, str]:
         """The ref of one number; where the run says which entry of its row it is, also the mark that says so."""
         ref, entry = pointed(written, self.runs)
@@ -110,6 +117,15 @@ class Desk:
             if hasattr(module, name):
                 return getattr(module, name)
         raise KeyError(name)
+
+
+#: The workbench shows an axis of more than MOST places in part, the first FEW: of a larger toy, too, it is one screen.
+MOST, FEW = 16, 8
+
+
+def places_shown(count: int) -> int:
+    """How many places of an axis the workbench shows."""
+    return count if count <= MOST else FEW
 
 
 class Calls:

@@ -4,13 +4,12 @@ from typing import Any
 
 import numpy as np
 from markupsafe import Markup
-from numpy import ndindex
 
 from sevensteps.engine.steps import Step
 from sevensteps.engine.tokenizer import Cut, cuts
 from sevensteps.engine.toy import text_of
 from sevensteps.web import tables
-from sevensteps.web.desk import Calls
+from sevensteps.web.desk import FEW, MOST, Calls, places_shown
 from sevensteps.web.marks import header, token
 from sevensteps.web.scales import scaled
 
@@ -34,11 +33,17 @@ class FigureCalls(Calls):
         """The step that makes a value of the main run; None where this toy has no such value."""
         return self.desk.runs.traces["main"].steps.get(name)
 
-    def shades_of(self, *written: str) -> dict[str, str]:
+    def shades_of(self, *written: str, in_part: bool = False) -> dict[str, str]:
         """For each number of these values its shade, from −1 to 1, in one scale for all."""
-        runs = self.desk.runs
-        refs = [".".join((ref, *map(str, i))) for ref in map(runs.ref, written) for i in ndindex(runs[ref].shape)]
-        return dict(tables.shades_of(runs, refs))
+        return dict(tables.shades_of(self.desk.runs, self.desk.entries(written, in_part)))
+
+    def places_shown(self, count: float) -> int:
+        """How many of so many places the workbench shows."""
+        return places_shown(int(count))
+
+    def most_of(self) -> str:
+        """Beyond how many places the workbench cuts an axis, and to how many: for static/js/page.js."""
+        return f"{MOST} {FEW}"
 
     def numbers_of(self, ref: str, tag: str = "data") -> Markup:
         """The marked number at a ref (not an author's symbol); tag 'tspan' inside SVG."""

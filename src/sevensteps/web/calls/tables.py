@@ -8,7 +8,6 @@ from typing import Any
 from zlib import crc32
 
 from markupsafe import Markup
-from numpy import ndindex
 
 from sevensteps.engine.steps import Trace
 from sevensteps.explain import explain
@@ -17,7 +16,7 @@ from sevensteps.refs import POSITION_AXES
 from sevensteps.web import tables
 from sevensteps.web.desk import Body, Calls, Desk
 from sevensteps.web.hues import common_hue, shares
-from sevensteps.web.marks import header, ids_named
+from sevensteps.web.marks import header, ids_named, structure
 from sevensteps.web.slips import Form, slips
 
 #: How readers call what an axis counts.
@@ -46,19 +45,26 @@ class TableCalls(Calls):
         #: The names of the values that the boxes of each page ask for.
         self._asked: dict[str, set[str]] = {}
 
-    def matrix(self, written: str, caller: Body, rows: list[Any] | None = None, mark: tuple[Any, ...] = ()) -> str:
-        """A value with named rows and columns. `rows` picks some, `mark` sets some off, both as authors count."""
+    def matrix(
+        self, written: str, caller: Body, rows: list[Any] | None = None, mark: tuple[Any, ...] = (),
+        first: int | None = None,
+    ) -> str:  # fmt: skip
+        """A value with named rows and columns. `rows` picks some, `mark` sets some off, both as authors count.
+
+        `first` cuts a table of all with all, which grows with the square: the caption says so where it does.
+        """
         ref = self.desk.runs.ref(written)
         trace, name, index = self.desk.runs.find(ref)
         axes, shape = trace.steps[name].axes[len(index) :], self.desk.runs[ref].shape
         if len(shape) == 1:
             return self.stack([("", written)], caller)
-        chosen = [self._item(written, item) for item in rows] if rows else list(range(shape[0]))
+        chosen = [self._item(written, item) for item in rows] if rows else list(range(shape[0]))[:first]
+        across = range(shape[1])[:first]
         marked, order = self._set_off(written, mark)
         table = tables.Table(
-            columns=tuple(header(trace, axes[1], j) for j in range(shape[1])),
+            columns=tuple(header(trace, axes[1], j) for j in across),
             rows=tuple(
-                tables.Row(header(trace, axes[0], i), tuple(f"{ref}.{i}.{j}" for j in range(shape[1])), i in marked)
+                tables.Row(header(trace, axes[0], i), tuple(f"{ref}.{i}.{j}" for j in across), i in marked)
                 for i in chosen
             ),
             corner=f"{AXIS[axes[0]]} ↓ {AXIS[axes[1]]} →",
@@ -69,7 +75,9 @@ class TableCalls(Calls):
             },
             order=order,
         )
-        return self._table(table, caller)
+        whole = len(across) == shape[1]
+        cut = "" if whole else f" Here: the first {structure(str(first))} of {structure(str(shape[1]))}."
+        return self._table(table, lambda: caller() + cut)
 
     def stack(self, rows: list[tuple[str, str]], caller: Body, mark: tuple[int, ...] = ()) -> str:
         """Rows of different values under one heading: [('token row', 'E_id[last]'), …], each name inline Markdown."""
@@ -199,12 +207,9 @@ class TableCalls(Calls):
                 return set(ids_named(name, runs)), {"data-marked": name}
         return {self._item(written, item) for item in mark}, {}
 
-    def notes(self, *written: str) -> Markup:
-        """The notes under the table of a picture, which shows all of these values."""
-        runs = self.desk.runs
-        values = [runs.ref(name) for name in written]
-        entries = [".".join((ref, *map(str, i))) for ref in values for i in ndindex(runs[ref].shape)]
-        return self._notes(entries)
+    def notes(self, *written: str, in_part: bool = False) -> Markup:
+        """The notes under the table of a picture, which shows all of these values, or what the workbench shows."""
+        return self._notes(self.desk.entries(written, in_part))
 
     def _notes(self, refs: list[str]) -> Markup:
         runs = self.desk.runs
