@@ -99,7 +99,7 @@ DO.another = () => {
 };
 
 // Old verdicts go, and so does a trap that has become the right answer.
-document.addEventListener("toy", () => {
+document.addEventListener("shown", () => {
 	each(".check[data-answer]", (box) => {
 		const right = shown(live.at(box.dataset.answer) ?? NaN);
 		for (const trap of box.querySelectorAll(".traps li")) trap.hidden = trap.querySelector("data").textContent === right;

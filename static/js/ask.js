@@ -48,14 +48,25 @@ function usersOf(ref) {
 	return [users, more];
 }
 
+// The marks of each ref in the order of the page, found when first needed.
+let marks;
+function marksOf(ref) {
+	if (!marks) {
+		marks = {};
+		for (const mark of within("[data-ref]")) (marks[mark.dataset.ref] ??= []).push(mark);
+	}
+	return marks[ref] || [];
+}
+
 /** The best place on the page: where a number is worked, in a table, anywhere; else its row, value, or head's like. */
 function placeOf(ref) {
-	const at = `[data-ref="${ref}"]`;
+	const isShown = (mark) => !mark.closest("details:not([open])");
+	const own = marksOf(ref).filter(isShown);
+	const inside = (selector) => own.find((mark) => mark.closest(selector));
 	const { name } = live.find(ref);
-	const alike = [ref.replace(/\d+$/, ""), `${name}.`, name.replace(/\d+$/, "")].map((start) => `[data-ref^="${start}"]`);
-	const places = [`[data-worked="${ref}"] ${at}`, `td ${at}`, at, ...alike, "h1"];
-	const seen = (place) => document.querySelector(`main ${place}:not(details:not([open]) *)`);
-	return places.map(seen).find(Boolean);
+	const alike = (start) => Object.keys(marks).flatMap((key) => (key.startsWith(start) ? marks[key] : [])).find(isShown);
+	const like = () => [ref.replace(/\d+$/, ""), `${name}.`, name.replace(/\d+$/, "")].map(alike).find(Boolean);
+	return inside(`[data-worked="${ref}"]`) || inside("td") || own[0] || like() || document.querySelector("main h1");
 }
 
 /** Open the note. Inside it the trail goes on, or back to where it has been. */
@@ -126,11 +137,11 @@ function showAsked() {
 const askControls = () => [...askNote.querySelectorAll("input, button, a, data")];
 
 /** Mark the number that is asked, and those it is made from. */
-function light(ref, sources = new Set()) {
-	each("main [data-ref]", ({ classList, dataset }) => {
-		classList.toggle("asked", dataset.ref === ref);
-		classList.toggle("lit", sources.has(dataset.ref));
-	});
+let lit = [];
+function light(ref, sources = []) {
+	const use = (css, refs) => refs.flatMap(marksOf).map((mark) => (mark.classList.add(css), mark));
+	for (const { classList } of lit) classList.remove("asked", "lit");
+	lit = [...use("asked", [ref]), ...use("lit", [...sources])];
 }
 askNote.onclose = () => askNote.open || light();
 
@@ -142,10 +153,11 @@ function placeAsk() {
 }
 
 /** One tab stop for the numbers of a table, figure, formula or answer, or else of the text under one heading. */
-function setStops(within = document) {
+function setStops(place = document) {
 	const stops = new Map();
 	let heading;
-	for (const item of within.querySelectorAll(`h1, h2, h3, ${NUMBER}`)) {
+	if (place === document) marks = kin = null;
+	for (const item of place.querySelectorAll(`h1, h2, h3, ${NUMBER}`)) {
 		const { ref } = item.dataset;
 		if (!ref) heading = item;
 		else {
@@ -197,12 +209,11 @@ document.addEventListener("keydown", (event) => {
 	event.preventDefault();
 });
 
+document.addEventListener("toy", () => (marks = null));
 document.addEventListener("shown", () => {
-	kin = null;
 	setStops();
 	if (askNote.open) showAsked();
 });
-setStops();
 
 // What the pointer or the focus is on lights up wherever it stands: a number, its mark in a picture, a token, a symbol
 // with its table, a row by its heading.
@@ -220,12 +231,13 @@ function findKin() {
 function lightKin(target) {
 	if (!kin) findKin();
 	const row = target.closest("th[scope=row]")?.parentNode.querySelectorAll("[data-ref], .token");
-	const marks = row || [target.closest("msub") || target.closest(KIN) || askNote];
+	const touched = row || [target.closest("msub") || target.closest(KIN) || askNote];
 	for (const e of kinLit) e.classList.remove("kin");
-	kinLit = [...marks].flatMap((mark) => kin[kinKey(mark)] || []);
+	kinLit = [...touched].flatMap((mark) => kin[kinKey(mark)] || []);
 	for (const e of kinLit) e.classList.add("kin");
 }
 for (const type of ["pointerover", "focusin"])
 	document.addEventListener(type, ({ target, pointerType }) => {
 		if (pointerType === "mouse" || target.matches(":focus-visible")) lightKin(target);
 	});
+setStops();

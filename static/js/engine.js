@@ -87,13 +87,15 @@ class Runs {
 		const values = {};
 		const steps = {};
 		for (const step of [...(scene ? [] : FORWARD), ...(scene?.given ? [] : DERIVED[""]), ...(DERIVED[run] || [])]) {
-			const { name, op } = step;
+			const { name, op, inputs } = step;
 			steps[name] = step;
-			const inputs = step.inputs.map((ref) => split(values, ref));
-			// A derived figure whose row this text does not have is left out.
-			if (inputs.includes(null)) continue;
-			const value = OPS[op] ? OPS[op](...inputs.map((input) => part(values, input))) : given[name];
-			values[name] = name in patch ? replacement(patch[name], value, values) : value;
+			const made = () => {
+				const found = inputs.map((ref) => split(values, ref));
+				// A derived figure whose row this text does not have is left out.
+				if (found.includes(null)) return null;
+				return OPS[op] ? OPS[op](...found.map((input) => part(values, input))) : given[name];
+			};
+			whenAsked(values, name, () => (name in patch ? replacement(patch[name], made, values) : made()));
 		}
 		return { run, steps, values, patch, vocabulary, tokens: scene?.tokens || ids.map((id) => vocabulary[id]) };
 	}
@@ -112,15 +114,25 @@ class Runs {
 	}
 }
 
+/** A value is calculated when it is first read: a change need not wait for what is out of sight. */
+function whenAsked(values, name, make) {
+	const get = () => {
+		const value = make();
+		Object.defineProperty(values, name, { value });
+		return value;
+	};
+	Object.defineProperty(values, name, { get, configurable: true, enumerable: true });
+}
+
 const offset = (shape, index) => index.reduce((at, i, axis) => at * shape[axis] + i, 0);
 
 /** `name.i.j` into the name and the indices (`last` counts as one); null where there is no such value. */
 function split(values = {}, ref, index = []) {
-	if (!Object.hasOwn(values, ref)) {
+	const { shape } = (Object.hasOwn(values, ref) && values[ref]) || {};
+	if (!shape) {
 		const [, rest, item] = /^(.+)\.(\d+|last)$/.exec(ref) || [];
 		return rest && index.length < 3 ? split(values, rest, [item, ...index]) : null;
 	}
-	const { shape } = values[ref];
 	const numbers = index.map((item, axis) => (item === "last" ? shape[axis] - 1 : Number(item)));
 	return numbers.every((n, axis) => n < shape[axis]) ? [ref, numbers] : null;
 }
@@ -139,8 +151,8 @@ function valueAt(values, found) {
 	return x?.shape.length === 0 ? x.data[0] : x || undefined;
 }
 
-function replacement(source, old, values) {
-	if (typeof source === "number") return map(old, () => source);
+function replacement(source, made, values) {
+	if (typeof source === "number") return map(made(), () => source);
 	const value = part(values, split(values, source.replace(/\.T$/, "")));
 	return source.endsWith(".T") ? OPS.transpose(value) : value;
 }

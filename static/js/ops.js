@@ -2,7 +2,7 @@
 "use strict";
 
 const array = (shape, data = shape.reduce((a, b) => a * b, 1)) => ({ shape, data: new Float64Array(data) });
-const map = (x, f) => array(x.shape, x.data.map(f));
+const map = ({ shape, data }, f) => ({ shape, data: data.map(f) });
 const width = (x) => x.shape.at(-1);
 const rowOf = (x, i) => x.data.subarray(i * width(x), (i + 1) * width(x));
 /** One number a row: (T, d) -> (T,). */
@@ -27,11 +27,14 @@ function keepFirst(p, count) {
 function matmul(x, weight, from = 0) {
 	const [d, m] = [width(x), width(weight)];
 	const out = array([...x.shape.slice(0, -1), m]);
-	for (let i = 0; i * m < out.data.length; i++)
-		for (let k = 0; k < d; k++) {
-			const v = x.data[i * d + k];
-			for (let j = 0; j < m; j++) out.data[i * m + j] += v * weight.data[(from + k) * m + j];
-		}
+	const rows = Array.from({ length: d }, (_, k) => rowOf(weight, from + k));
+	for (let i = 0; i * m < out.data.length; i++) {
+		const sums = rowOf(out, i);
+		rowOf(x, i).forEach((v, k) => {
+			const row = rows[k];
+			for (let j = 0; j < m; j++) sums[j] += v * row[j];
+		});
+	}
 	return out;
 }
 

@@ -33,10 +33,19 @@ function idsNamed(mark, spots, runs = live) {
 	return value?.data[id] >= -Infinity ? [id] : []; // Of undefined numbers none is the largest.
 }
 
-/** Where a built ref is now: fixed for a text of this length, or looked up at each change. */
+/** A built ref now, and its number: found once for a text of this length, or looked up at each change. */
 function watched(ref, spots, entry) {
-	const fixed = !entry && !spots.some((spot) => spot.ranked) && seek(ref, spots);
-	return () => fixed || seek(ref, spots).replace(entry ? /\d+$/ : "", entry ? idsNamed(entry, spots)[0] : "");
+	const read = (now) => [now, live.at(now)];
+	if (entry) return () => read(seek(ref, spots).replace(/\d+$/, idsNamed(entry, spots)[0]));
+	if (spots.some((spot) => spot.ranked)) return () => read(seek(ref, spots));
+	const fixed = seek(ref, spots);
+	const { trace, name, index } = live.find(fixed) || {};
+	const { shape, data } = trace?.values[name] || {};
+	const at = shape && offset(shape, index);
+	return () => {
+		const now = at >= 0 && live.trace(trace.run).values[name]?.data;
+		return now?.length === data?.length ? [fixed, now[at]] : read(fixed);
+	};
 }
 
 /** The elements around that stand for a position of the text, or for an entry of a row by its rank. */
@@ -90,8 +99,9 @@ function fitBox(box) {
 }
 
 function fitTable(table) {
-	const { rows, columns, some } = table.dataset;
-	const length = lengthIn(live);
+	const { rows, columns, some, most: cut = "" } = table.dataset;
+	const [most, few] = cut.split(" ");
+	const length = lengthIn(live) > (most || Infinity) ? Number(few) : lengthIn(live);
 	const lines = [...table.tBodies[0].rows];
 	if (ofText(rows) && some === undefined) {
 		const marks = lines.map((line) => line.matches(".marked"));
@@ -140,12 +150,11 @@ const AT_ONCE = {
 	"[data-ref]"(element, { ref, entry }, spots) {
 		const refNow = watched(ref, spots, entry);
 		const text = (value) => (value === undefined ? "–" : shown(value));
-		element.shows ??= [ref, shipped.at(ref)];
+		const shows = (element.shows ??= [ref, shipped.at(ref)]);
 		return () => {
-			const now = refNow();
-			const value = live.at(now);
-			if (now === element.shows[0] && Object.is(value, element.shows[1])) return;
-			element.shows = [now, value];
+			const [now, value] = refNow();
+			if (now === shows[0] && Object.is(value, shows[1])) return;
+			shows.splice(0, 2, now, value);
 			write(element, text(value), text(shipped.at(seek(ref, spots, shipped))));
 			element.classList.toggle("missing", value === undefined);
 			const digits = Object.is(value, -0) ? "-0" : `${value ?? ""}`;
@@ -179,14 +188,21 @@ const AT_ONCE = {
 /** Shades and bars: --v, and in a span --zero, by what the elements of a group hold (web/scales.py, web/tables.py). */
 function scale({ elements, how, digits }) {
 	const refs = elements.map((element) => watched(element.dataset.v || element.firstChild.own.ref, spotsOf(element)));
-	let key;
+	let [values, ends] = [[], ""];
 	return () => {
-		const values = refs.map((ref, k) => live.at((elements[k].now = ref())) ?? NaN);
-		if (key === (key = values.join())) return;
-		const finite = [0, ...values.filter(Number.isFinite)];
-		const [low, high] = [Math.min(...finite), Math.max(...finite)];
+		const [before, endsBefore] = [values, ends];
+		values = refs.map((read, k) => {
+			const [ref, value = NaN] = read();
+			if (elements[k].now !== ref) elements[k].now = ref;
+			return value;
+		});
+		const finite = values.filter(Number.isFinite);
+		const [low, high] = [Math.min, Math.max].map((end) => finite.reduce((a, b) => end(a, b), 0));
 		const wide = high - low || 1;
-		elements.forEach(({ style }, k) => {
+		ends = `${[low, high]}`;
+		elements.forEach((element, k) => {
+			if (ends === endsBefore && Object.is(values[k], before[k])) return;
+			const { style } = element;
 			const v = { one: values[k], size: values[k] / (Math.max(-low, high) || 1), span: (values[k] - low) / wide }[how];
 			const part = (Number.isFinite(v) ? v : 0).toFixed(digits);
 			// A shade of nothing needs no style.
@@ -210,8 +226,7 @@ function scales() {
 		const column = "byColumn" in table.dataset ? cell.cellIndex : "";
 		if (table.querySelector("td:not([data-v])[style]")) join(cell, table, column, "size", 2);
 	}
-	const all = [...groups.values()].flatMap((own) => Object.values(own));
-	return all.map((group) => inBlock(group.elements[0], scale(group)));
+	return [...groups.values()].flatMap((own) => Object.values(own));
 }
 
 const LATER = {
@@ -223,11 +238,11 @@ const LATER = {
 		};
 		element.shows ??= keyOf(shipped, own.worked);
 		return () => {
-			const ref = refNow();
+			const [ref, value] = refNow();
 			const key = keyOf(live, ref);
 			if (element.shows === key) return;
 			element.shows = key;
-			const there = live.at(ref) !== undefined;
+			const there = value !== undefined;
 			element.replaceChildren(...(there ? workedNodes(live, ref) : ["–"]));
 			put(element, "data-worked", ref);
 			if (there) put(element, "data-kind", workedKind(live, ref));
@@ -266,39 +281,39 @@ const LATER = {
 	},
 };
 
-// What a reader sees comes first: a task knows the block of the page that it writes to.
+// What a reader sees comes first: a block of the page has the tasks that write to it.
 const inView = new Set();
 const eye = new IntersectionObserver((blocks) => {
 	for (const { target, isIntersecting } of blocks) inView[isIntersecting ? "add" : "delete"](target);
 });
 // They stay: what grows stands in them.
-for (const block of pageMain.children) eye.observe(block);
-const inBlock = (element, task) =>
-	element.parentNode === pageMain ? Object.assign(task, { block: element }) : inBlock(element.parentNode, task);
-const isSeen = ({ block }) => !inView.size || inView.has(block);
+const BLOCK = "main > *, .station";
+const blocks = [...document.querySelectorAll(BLOCK)];
+for (const block of blocks) eye.observe(block);
 
 // Worked lines, notes and play.js make their own marks.
-const watch = (all) =>
-	Object.entries(all).flatMap(([selector, show]) =>
-		within(`:is(${selector}):not(.worked *, .notes *, [data-cuts] *, [data-picks] *)`).map((element) =>
-			inBlock(element, show(element, (element.own ??= { ...element.dataset }), spotsOf(element))),
-		),
-	);
+function watch(all, queue) {
+	for (const [selector, show] of Object.entries(all))
+		for (const element of within(`:is(${selector}):not(.worked *, .notes *, [data-cuts] *, [data-picks] *)`)) {
+			element.own ??= { ...element.dataset };
+			element.closest(BLOCK)[queue].push(show(element, element.own, spotsOf(element)));
+		}
+}
 
 // What grows with the text starts again from what was built.
 const grows = ({ dataset: { each, rows, columns } }) => each || ofText(rows) || ofText(columns);
 const growing = within("table, [data-each]").filter((box) => grows(box) && !box.parentNode.closest("[data-each]"));
 const asBuilt = growing.map((box) => box.cloneNode(true));
-let [tasks, later] = [[], []];
 let shape = "";
 function arrange() {
 	if (shape) growing.forEach((box, k) => box.replaceWith((growing[k] = asBuilt[k].cloneNode(true))));
 	within("[data-each]:not([data-each] *)").forEach(fitBox);
 	within("[data-each] [data-each]").forEach(fitBox);
 	within("table").forEach(fitTable);
-	tasks = watch(AT_ONCE);
-	tasks.push(...scales());
-	later = watch(LATER);
+	for (const block of blocks) Object.assign(block, { tasks: [], later: [] });
+	watch(AT_ONCE, "tasks");
+	for (const group of scales()) group.elements[0].closest(BLOCK).tasks.push(scale(group));
+	watch(LATER, "later");
 }
 
 const runsShown = within("[data-each]").map((box) => box.dataset.each.split(" ")[1] || "main");
@@ -311,17 +326,18 @@ function fit() {
 let pageWaiting;
 function showLater(queue) {
 	const end = performance.now() + 10;
-	while (queue.length && performance.now() < end) queue.shift()();
+	while (queue.length && performance.now() < end) queue.pop()();
 	pageWaiting = queue.length && setTimeout(showLater, 0, queue);
 	if (!queue.length) document.dispatchEvent(new Event("shown"));
 }
 document.addEventListener("toy", () => {
 	clearTimeout(pageWaiting);
 	fit();
-	for (const task of tasks.filter(isSeen)) task();
-	const unseen = (task) => !isSeen(task);
-	const queue = [...later.filter(isSeen), ...tasks.filter(unseen), ...later.filter(unseen)];
-	pageWaiting = setTimeout(showLater, 0, queue);
+	const isSeen = (block) => !inView.size || inView.has(block);
+	const [seen, unseen] = [true, false].map((is) => blocks.filter((block) => isSeen(block) === is));
+	for (const { tasks } of seen) for (const task of tasks) task();
+	const queue = [...seen.map(({ later }) => later), ...unseen.map(({ tasks }) => tasks), ...unseen.map(({ later }) => later)];
+	pageWaiting = setTimeout(showLater, 0, queue.flat().reverse());
 });
 // The first change needs not wait for it.
 setTimeout(fit);

@@ -36,7 +36,7 @@ function textFault(text) {
 }
 
 function isOutOfRange(key, value) {
-	const { min, max, step } = document.querySelector(`[data-edit="${key}"][min]`) || {};
+	const { min, max, step } = (data.dials.includes(key) && document.querySelector(`[data-edit="${key}"][min]`)) || {};
 	return min && (value < min || (max && value > max) || (step === "1" && !Number.isSafeInteger(value)));
 }
 
@@ -82,9 +82,7 @@ function show(hash, undoable = true) {
 		live = new Runs(state);
 		document.dispatchEvent(new Event("toy"));
 		writeHash();
-		const isBeyond = (v) => v === Infinity || Number.isNaN(v); // A mask is −∞.
-		const values = Object.values(live.traces).flatMap((trace) => Object.values(trace.values));
-		say(values.some((x) => x.data.some(isBeyond)) ? "Some numbers cannot be calculated now: ∞ or undefined." : "");
+		say("");
 	}
 	refresh();
 	return left;
@@ -137,6 +135,13 @@ function tellFault(edit, fault) {
 	each(`[data-edit="${edit}"]`, (control) => control.setAttribute("aria-invalid", Boolean(fault)));
 }
 
+/** Says so where numbers left the range; a mask is −∞. */
+document.addEventListener("shown", () => {
+	const values = Object.values(live.traces).flatMap((trace) => Object.values(trace.values));
+	const isBeyond = values.some((x) => x?.data.includes(NaN) || x?.data.includes(Infinity));
+	if (isBeyond) say("Some numbers cannot be calculated now: ∞ or undefined.");
+});
+
 /** Links to other pages take the toy along. */
 function carry() {
 	each('a[href*=".html"]:not([href*=":"])', (link) => {
@@ -150,13 +155,14 @@ function refresh() {
 		const value = current(control.dataset.edit);
 		// "0." and "0" are one number: what is being typed stays.
 		if (typed(control.value) !== value) control.value = value;
-		tellFault(control.dataset.edit, "");
+		control.setAttribute("aria-invalid", false);
 	});
+	each("[data-fault]", (text) => (text.textContent = ""));
 	each("[data-switch]", (box) => (box.checked = live.state.off.includes(box.dataset.switch)));
 	put(document.body, "data-toy", [toyHash && "changed", ...live.state.off].join(" ")); // for styles
 	setTimeout(carry); // Links are looked at less soon than numbers.
 	const able = { undo: place, redo: states.length - 1 - place, reset: toyHash };
-	for (const what in able) each(`[data-do=${what}]`, (button) => (button.disabled = !able[what]));
+	each("[data-do]", (button) => (button.disabled = [0, ""].includes(able[button.dataset.do])));
 	const { length } = toyHash.split("&");
 	byId("count").textContent = toyHash && `${length} change${length > 1 ? "s" : ""}`;
 	byId("bar").hidden = !Object.values(able).some(Boolean);
