@@ -1,7 +1,7 @@
 """Print how fast the live site is in a browser: ready from a file, an edit shown, a number asked.
 
 Run as `python tests/bench/live.py [--large]`. It prints figures beside their targets and judges nothing. `--large`
-adds a toy of 64 positions, d = 64, 8 heads and 500 tokens, whose site takes minutes to build.
+adds a toy of 64 positions, d = 64, 8 heads and 500 tokens, whose site takes half a minute to build.
 """
 
 import statistics
