@@ -18,9 +18,9 @@ from pages import LAB, of_class, text
 from playwright.sync_api import Page, expect
 
 from sevensteps.engine.faults import Fault, InputError
-from sevensteps.lab.command import MEAN_TEXTS
 from sevensteps.lab.llama import load_llama
 from sevensteps.lab.package import packaged_model
+from sevensteps.lab.prompts import MEAN_TEXTS
 from sevensteps.lab.readings import mean_rows
 from sevensteps.lab.record import makers
 from sevensteps.lab.recording import TOLERANCE, furthest, read_numbers
@@ -159,6 +159,13 @@ def test_a_reader_chooses_one_text_of_several(lens: Page) -> None:
     lens.get_by_role("combobox", name="Text").select_option(label="the cat climbed the")
     expect(lens.get_by_role("region", name="the cat climbed the")).to_be_visible()
     expect(lens.locator(".panel:visible")).to_have_count(1)
+
+
+def test_the_note_on_a_number_goes_with_the_text_that_shows_it(lens: Page) -> None:
+    lens.locator(".panel:visible td [data-ref]").first.click()
+    expect(lens.get_by_role("dialog")).to_be_visible()
+    lens.get_by_role("combobox", name="Text").select_option(label="the cat climbed the")
+    expect(lens.get_by_role("dialog")).to_be_hidden()
 
 
 def test_without_scripts_and_on_paper_all_of_them_are_there(

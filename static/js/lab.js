@@ -5,7 +5,10 @@ each(".chosen", (box) => {
 	const panels = [...box.querySelectorAll(".panel")];
 	const select = box.querySelector("[data-panels]");
 	select.append(...panels.map(({ dataset }, k) => make("option", { value: k }, dataset.panel)));
-	select.onchange = () => panels.forEach((panel, k) => (panel.hidden = k !== Number(select.value)));
+	select.onchange = () => {
+		askNote.close(); // It is about a number of the text that goes.
+		panels.forEach((panel, k) => (panel.hidden = k !== Number(select.value)));
+	};
 	select.onchange();
 });
 

@@ -8,11 +8,13 @@ const each = (selector, f) => document.querySelectorAll(selector).forEach(f);
 const say = (text) => (byId("notice").textContent = text);
 
 /** Entries of weights, and numbers that some page has a control for. */
-function isEditable(ref) {
-	const [name, index] = split(GIVEN, ref) || [];
-	const isEntry = WEIGHTS.includes(name) && index.length === GIVEN[name].shape.length;
-	return data.dials.includes(ref) || (isEntry && [name, ...index].join(".") === ref);
+const editable = new Set(data.dials);
+for (const name of WEIGHTS) {
+	const [, width] = GIVEN[name].shape;
+	const place = (i) => (width ? [Math.floor(i / width), i % width] : [i]);
+	GIVEN[name].data.forEach((_, i) => editable.add([name, ...place(i)].join(".")));
 }
+const isEditable = (ref) => editable.has(ref);
 
 /** What a control shows. */
 function current(key) {

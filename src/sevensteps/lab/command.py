@@ -18,6 +18,7 @@ from sevensteps.lab.gpt2 import load_gpt2
 from sevensteps.lab.llama import load_llama
 from sevensteps.lab.model import Model
 from sevensteps.lab.package import install, packaged_model
+from sevensteps.lab.prompts import MEAN_TEXTS
 from sevensteps.lab.record import record
 from sevensteps.printing import shown
 
@@ -25,15 +26,6 @@ NO_MODEL = 3
 TOP = 10
 #: Where the numbers of the lab's pages are.
 RECORDED = Path("content/lab.json")
-#: Texts whose mean rows stand in for a part with --mean. They have nothing to do with the prompts of the pages.
-MEAN_TEXTS = (
-    "The river was high after three days of rain, and the bridge to the village had been closed since morning.",
-    "To make bread you need flour, water, salt and yeast. Mix them well, and let the dough rest for an hour.",
-    "She opened the letter slowly. It was written in a hand that she did not know, and it had no date.",
-    "In the second half both teams played with more care, but neither of them managed to score again.",
-    "A triangle with two equal sides has two equal angles. This was known long before it was written down.",
-    "def area(width, height):\n    return width * height\n",
-)
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -36,3 +36,12 @@ PLAIN = (
     "The harbour is quiet in the morning. Two boats come back with fish, and a man waits for them with his cart. "
     "He knows the boats by their sound, and he knows what they will say before they say it."
 )
+#: Texts whose mean rows stand in for a part with --mean. They have nothing to do with the prompts of the pages.
+MEAN_TEXTS = (
+    "The river was high after three days of rain, and the bridge to the village had been closed since morning.",
+    "To make bread you need flour, water, salt and yeast. Mix them well, and let the dough rest for an hour.",
+    "She opened the letter slowly. It was written in a hand that she did not know, and it had no date.",
+    "In the second half both teams played with more care, but neither of them managed to score again.",
+    "A triangle with two equal sides has two equal angles. This was known long before it was written down.",
+    "def area(width, height):\n    return width * height\n",
+)
