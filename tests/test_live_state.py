@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -23,9 +24,9 @@ from live_pages import (
     until,
     values,
 )
-from pages import LAB, PAGES
+from pages import LAB, PAGES, STEPS
 from playwright.sync_api import Page, expect
-from toys import load, shipped_data, shipped_runs, shipped_traces
+from toys import load, shipped, shipped_data, shipped_runs, shipped_traces
 
 from sevensteps.engine.faults import InputError
 from sevensteps.engine.tokenizer import NoTokenFits, tokenize
@@ -49,6 +50,15 @@ def output(page: Page, site: Path) -> Page:
     open_page(page, site, "6-output")
     page.click("text=Change the toy")
     return page
+
+
+@pytest.mark.parametrize("name", shipped().weights)
+def test_every_weight_can_be_edited_on_the_page_that_introduces_it(page: Page, site: Path, name: str) -> None:
+    step = shipped_traces()["main"].steps[name]
+    open_page(page, site, STEPS[step.page - 1])
+    own = {".".join((name, *map(str, index))) for index in np.ndindex(shipped().weights[name].shape)}
+    marks = page.locator("td [data-ref].editable")
+    assert own <= set(marks.evaluate_all("marks => marks.map((mark) => mark.dataset.ref)"))
 
 
 # The address

@@ -72,11 +72,16 @@ def attention_steps(design: Design, prefix: str, stream: str) -> list[Step]:
     ]
 
 
+def head_page(head: int) -> int:
+    """The page that works a head (from 0): the third has the first one, the fourth the others."""
+    return 3 if head == 0 else 4
+
+
 def _head(design: Design, prefix: str, h: int) -> list[Step]:
     def name(part: str, head: int = h) -> str:
         return f"{prefix}attn.{part}.{head}"
 
-    n = h + 1
+    n, page = h + 1, head_page(h)
     key_heads = design.key_heads(prefix)
     group = h * key_heads // design.heads
     is_first = h * key_heads % design.heads < key_heads
@@ -86,24 +91,28 @@ def _head(design: Design, prefix: str, h: int) -> list[Step]:
         weight, bias = (f"{prefix}{kind}_{part.upper()}.{head}" for kind in "Wb")
         inputs = (prefix + "ln1.normalized", weight, *design.optional(bias))
         symbol, title = f"{part}{head + 1}", f"{title} of head {head + 1}"
-        steps.append(Step(name(part, head), "linear", inputs, symbol, title, 3, _HEAD))
+        steps.append(Step(name(part, head), "linear", inputs, symbol, title, head_page(head), _HEAD))
         if design.rotary and part != "v":
             turn = (name(part, head), "rope.cos", "rope.sin")
-            steps.append(Step(name(f"rot_{part}", head), "rotate", turn, "r" + symbol, title + ", turned", 3, _HEAD))
+            steps.append(
+                Step(
+                    name(f"rot_{part}", head), "rotate", turn, "r" + symbol, title + ", turned", head_page(head), _HEAD
+                )
+            )
     turned = "rot_" if design.rotary else ""
     softmax_parts = (name("exp"), name("exp_sum"))
     pair = (name(turned + "q"), name(turned + "k", group))
     return [
         *steps,
-        Step(name("dots"), "scores", pair, f"qk{n}", f"query times key, head {n}", 3, _PAIR),
-        Step(name("scaled"), "divide", (name("dots"), prefix + "attn.root_d_head"), f"s{n}", f"score of head {n}", 3,
+        Step(name("dots"), "scores", pair, f"qk{n}", f"query times key, head {n}", page, _PAIR),
+        Step(name("scaled"), "divide", (name("dots"), prefix + "attn.root_d_head"), f"s{n}", f"score of head {n}", page,
              _PAIR),
         Step(name("scores"), "causal_mask", (name("scaled"),), f"m{n}", f"masked score of head {n}", 4, _PAIR),
-        Step(softmax_parts[0], "exp", (name("scores"),), f"e^s{n}", f"e to the score, head {n}", 3, _PAIR),
-        Step(softmax_parts[1], "row_sum", softmax_parts[:1], f"S{n}", f"sum of e to the score, head {n}", 3, _EACH),
-        Step(name("pattern"), "softmax", (name("scores"),), f"A{n}", f"attention weight of head {n}", 3, _PAIR,
+        Step(softmax_parts[0], "exp", (name("scores"),), f"e^s{n}", f"e to the score, head {n}", page, _PAIR),
+        Step(softmax_parts[1], "row_sum", softmax_parts[:1], f"S{n}", f"sum of e to the score, head {n}", page, _EACH),
+        Step(name("pattern"), "softmax", (name("scores"),), f"A{n}", f"attention weight of head {n}", page, _PAIR,
              softmax_parts),
-        Step(name("z"), "linear", (name("pattern"), name("v", group)), f"o{n}", f"output of head {n}", 3, _HEAD),
+        Step(name("z"), "linear", (name("pattern"), name("v", group)), f"o{n}", f"output of head {n}", page, _HEAD),
     ]  # fmt: skip
 
 

@@ -8,7 +8,7 @@ projection biases, position rows or rotary positions, a gate in the MLP, an own 
 import re
 from collections.abc import Collection
 
-from sevensteps.engine.block import Design, attention_steps, block_prefixes, mlp_steps
+from sevensteps.engine.block import Design, attention_steps, block_prefixes, head_page, mlp_steps
 from sevensteps.engine.norms import norm_steps
 from sevensteps.engine.steps import Step
 
@@ -82,8 +82,10 @@ def given_step(name: str) -> Step:
     parts = _WEIGHT_NAME.fullmatch(name)
     assert parts is not None  # the pattern takes every text
     symbol, title, page, axes = (GIVEN | REAL_GIVEN)[parts["base"]]
-    head = int(parts["head"] or 0) + 1
-    return Step(name, "given", (), symbol.format(h=head), title.format(h=head), page, axes)
+    head = int(parts["head"] or 0)
+    if parts["base"] in PER_HEAD:
+        page = head_page(head)
+    return Step(name, "given", (), symbol.format(h=head + 1), title.format(h=head + 1), page, axes)
 
 
 _WEIGHT_NAME = re.compile(r"(?:blocks\.\d+\.)?(?P<base>.+?)(?:\.(?P<head>\d+))?")
