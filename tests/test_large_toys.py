@@ -8,7 +8,7 @@ from bench.scaled_toy import random_source
 from conftest import ROOT
 from live_pages import change, open_page
 from pages import only, read, text
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from sevensteps.web.check import check_site
 from sevensteps.web.output import write_site
@@ -63,6 +63,7 @@ def test_all_weights_stand_where_they_are_introduced(large: Path) -> None:
 def test_the_workbench_shows_some_rows_columns_and_heads_and_says_how_many(large: Path) -> None:
     said = text(only(read(large / "workbench.html"), "bench"))
     assert f"8 of {VOCABULARY} rows · 8 of {D_MODEL} columns" in said
+    assert "pattern: the weights · the first 8 rows · the first 8 columns" in said
     assert f"2 of {HEADS} heads" in said
 
 
@@ -74,6 +75,7 @@ def test_the_tables_of_the_workbench_follow_a_text_of_any_length(
     change(page, {"text": "the" + " cat" * (words - 1)})
     assert page.evaluate("live.trace('main').tokens.length") == words
     assert set(page.evaluate(HEIGHTS)) == {rows}
+    expect(page.locator(".in-part:visible")).to_have_count(page.locator(".in-part").count() if rows < words else 0)
     assert page.evaluate(BEHIND) == []
 
 

@@ -367,6 +367,21 @@ def test_twenty_exercises_of_a_page_ask_for_its_own_numbers_and_take_them(page: 
     assert len(posed) > 5
 
 
+def test_the_numbers_of_an_exercise_are_marks_like_others(page: Page, site: Path) -> None:
+    visit(page, site, "3-query-key-value")
+    page.locator("td [data-ref]").first.click()
+    page.keyboard.press("Escape")
+    for edit in ({}, {"set": {"W_E.0.1": 0.5}}):
+        page.get_by_role("button", name="Another one").click()
+        change(page, edit)
+        mark = page.locator(".exercise .working [data-ref]").first
+        expect(mark).to_have_attribute("role", "button")
+        mark.click()
+        expect(mark).to_have_class(re.compile(r"\basked\b"))
+        expect(page.get_by_role("dialog")).not_to_contain_text("This page does not show it")
+        page.keyboard.press("Escape")
+
+
 def test_a_new_exercise_starts_afresh(page: Page, site: Path) -> None:
     visit(page, site, "3-query-key-value")
     expect(page.locator(".exercise")).to_have_count(0)

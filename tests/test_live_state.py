@@ -19,6 +19,7 @@ from live_pages import (
     fragment,
     notice,
     open_page,
+    settled,
     state,
     states,
     until,
@@ -59,6 +60,19 @@ def test_every_weight_can_be_edited_on_the_page_that_introduces_it(page: Page, s
     own = {".".join((name, *map(str, index))) for index in np.ndindex(shipped().weights[name].shape)}
     marks = page.locator("td [data-ref].editable")
     assert own <= set(marks.evaluate_all("marks => marks.map((mark) => mark.dataset.ref)"))
+
+
+# The notice
+
+
+def test_what_the_address_lost_is_told_even_where_numbers_leave_the_range(page: Page, site: Path) -> None:
+    open_page(page, site, "6-output", "#W_E.0.0=1e200&junk=1")
+    settled(page)
+    assert notice(page) == "Left out of the address: junk=1"
+    change(page, {"set": {"W_E.0.0": 1e201}})
+    assert "cannot be calculated" in notice(page)
+    change(page, {"set": {"W_E.0.0": 1}})
+    assert notice(page) == ""
 
 
 # The address

@@ -73,6 +73,7 @@ function pose(ref) {
 	answer.replaceChildren(make("p", { class: "working" }, ...workedNodes(live, ref)));
 	if (here) hint.replaceChildren(...sentenceNodes(live, ref));
 	exercise.posed = ref;
+	setStops();
 }
 /** The refs of all entries of a value. */
 const entriesOf = (ref) => {
@@ -99,13 +100,13 @@ DO.another = () => {
 };
 
 // Old verdicts go, and so does a trap that has become the right answer.
+document.addEventListener("toy", () => each(".try output", (output) => output.replaceChildren()));
 document.addEventListener("shown", () => {
 	each(".check[data-answer]", (box) => {
 		const right = shown(live.at(box.dataset.answer) ?? NaN);
 		for (const trap of box.querySelectorAll(".traps li")) trap.hidden = trap.querySelector("data").textContent === right;
 	});
 	if (live.find(exercise?.posed || "")) pose(exercise.posed);
-	each(".try output", (output) => output.replaceChildren());
 });
 
 const checkBoxes = within(".check");

@@ -41,10 +41,11 @@ function watched(ref, spots, entry) {
 	const fixed = seek(ref, spots);
 	const { trace, name, index } = live.find(fixed) || {};
 	const { shape, data } = trace?.values[name] || {};
-	const at = shape && offset(shape, index);
+	if (!shape) return () => read(fixed);
+	const at = offset(shape, index);
 	return () => {
-		const now = at >= 0 && live.trace(trace.run).values[name]?.data;
-		return now?.length === data?.length ? [fixed, now[at]] : read(fixed);
+		const now = live.trace(trace.run).values[name]?.data;
+		return now?.length === data.length ? [fixed, now[at]] : read(fixed);
 	};
 }
 
@@ -102,6 +103,7 @@ function fitTable(table) {
 	const { rows, columns, some, most: cut = "" } = table.dataset;
 	const [most, few] = cut.split(" ");
 	const length = lengthIn(live) > (most || Infinity) ? Number(few) : lengthIn(live);
+	for (const part of table.querySelectorAll(".in-part")) part.hidden = length === lengthIn(live);
 	const lines = [...table.tBodies[0].rows];
 	if (ofText(rows) && some === undefined) {
 		const marks = lines.map((line) => line.matches(".marked"));

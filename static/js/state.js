@@ -5,7 +5,9 @@ const WEIGHTS = FORWARD.filter(({ name, axes }) => axes.length && GIVEN[name]).m
 const textOf = (ids) => ids.map((id) => data.vocabulary[id]).join("").replaceAll("␣", " ");
 const byId = (id) => id && document.getElementById(id);
 const each = (selector, f) => document.querySelectorAll(selector).forEach(f);
-const say = (text) => (byId("notice").textContent = text);
+const notice = byId("notice");
+const say = (text) => (notice.textContent = text);
+const BEYOND = "Some numbers cannot be calculated now: ∞ or undefined.";
 
 /** Entries of weights, and numbers that some page has a control for. */
 const editable = new Set(data.dials);
@@ -84,7 +86,7 @@ function show(hash, undoable = true) {
 		live = new Runs(state);
 		document.dispatchEvent(new Event("toy"));
 		writeHash();
-		say("");
+		if (notice.textContent !== BEYOND) say("");
 	}
 	refresh();
 	return left;
@@ -141,7 +143,7 @@ function tellFault(edit, fault) {
 document.addEventListener("shown", () => {
 	const values = Object.values(live.traces).flatMap((trace) => Object.values(trace.values));
 	const isBeyond = values.some((x) => x?.data.includes(NaN) || x?.data.includes(Infinity));
-	if (isBeyond) say("Some numbers cannot be calculated now: ∞ or undefined.");
+	if (notice.textContent === (isBeyond ? "" : BEYOND)) say(isBeyond ? BEYOND : ""); // Another notice stays.
 });
 
 /** Links to other pages take the toy along. */

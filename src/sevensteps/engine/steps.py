@@ -130,13 +130,18 @@ def rerun(trace: Trace, patch: Patch) -> Trace:
     return again
 
 
+def made_from(trace: Trace, name: str) -> tuple[str, ...]:
+    """The refs that a value is made from in this run, and those that its step cites."""
+    source = trace.patch.get(name)
+    step = trace.steps[name]
+    return (source.removesuffix(".T"),) if isinstance(source, str) else (*step.inputs, *step.via)
+
+
 def followers(trace: Trace, names: Collection[str]) -> set[str]:
     """The values that are made from any of these, at once or through others."""
     found: set[str] = set()
     for step in trace.steps.values():
-        source = trace.patch.get(step.name)
-        inputs = (source.removesuffix(".T"),) if isinstance(source, str) else step.inputs
-        if any(name in names or name in found for name, _ in map(trace.split, inputs)):
+        if any(name in names or name in found for name, _ in map(trace.split, made_from(trace, step.name))):
             found.add(step.name)
     return found
 

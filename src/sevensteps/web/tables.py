@@ -9,7 +9,7 @@ from itertools import zip_longest
 from math import isfinite
 
 from sevensteps.engine.ops import most_likely_first
-from sevensteps.engine.steps import Step, Trace, followers
+from sevensteps.engine.steps import Step, Trace, followers, made_from
 from sevensteps.explain import explain, origins
 from sevensteps.expression import Number, evaluate, numbers
 from sevensteps.printing import read, rounded, shown, signed
@@ -125,8 +125,12 @@ def _following(runs: Runs, refs: Sequence[str]) -> list[str]:
     found = [(ref, *runs.find(ref)) for ref in refs]
     for _, trace, name, _ in found:
         names.setdefault(trace.run, set()).add(name)
-    follow = {run: followers(runs.traces[run], there) for run, there in names.items()}
-    return [ref for ref, trace, name, _ in found if name in follow[trace.run]]
+    made = {run: there | followers(runs.traces[run], there) for run, there in names.items()}
+    return [
+        ref
+        for ref, trace, name, _ in found
+        if any(trace.split(source)[0] in made[trace.run] for source in made_from(trace, name))
+    ]
 
 
 def from_printed(runs: Runs, ref: str, there: set[str] | None = None) -> Decimal | None:

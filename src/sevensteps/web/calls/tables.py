@@ -56,6 +56,8 @@ class TableCalls(Calls):
         ref = self.desk.runs.ref(written)
         trace, name, index = self.desk.runs.find(ref)
         axes, shape = trace.steps[name].axes[len(index) :], self.desk.runs[ref].shape
+        if first and len(set(axes)) != 1:
+            self.desk.fault(f"first={first} of {written}", "a value with one axis twice")
         if len(shape) == 1:
             return self.stack([("", written)], caller)
         chosen = [self._item(written, item) for item in rows] if rows else list(range(shape[0]))[:first]
