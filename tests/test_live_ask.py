@@ -498,8 +498,16 @@ def test_the_keys_beside_the_field_change_a_weight_by_touch(new_page: Callable[.
 
 def test_a_link_leads_to_a_like_row_where_the_page_of_the_step_does_not_show_the_number(page: Page, site: Path) -> None:
     visit(page, site, "4-mask-and-heads")
-    page.evaluate("ask('attn.pattern.1.3.0')")
+    page.evaluate("ask('attn.pattern.0.3.0')")
     note(page).get_by_role("link", name="Step 3").click()
     expect(page).to_have_url(re.compile("3-query-key-value"))
     assert page.evaluate("askedAt.dataset.ref").startswith("attn.pattern.")
     expect(note(page)).to_contain_text("This page does not show it, perhaps one like it.")
+
+
+def test_a_link_of_the_second_head_leads_to_the_page_that_works_it(page: Page, site: Path) -> None:
+    visit(page, site, "3-query-key-value")
+    page.evaluate("ask('attn.q.1.3.0')")
+    note(page).get_by_role("link", name="Step 4").click()
+    expect(page).to_have_url(re.compile("4-mask-and-heads"))
+    assert page.evaluate("askedAt.dataset.ref") == "attn.q.1.3.0"
