@@ -223,11 +223,9 @@ function scales() {
 		const { scale: key = "size" } = element.dataset;
 		join(element, element.closest("figure"), key, key.split(" ")[0], 3);
 	}
-	for (const { parentNode: cell } of within("tbody td:not([data-v]) > [data-ref]:first-child")) {
-		const table = cell.closest("table");
-		const column = "byColumn" in table.dataset ? cell.cellIndex : "";
-		if (table.querySelector("td:not([data-v])[style]")) join(cell, table, column, "size", 2);
-	}
+	for (const table of within("table:has(td:not([data-v])[style])"))
+		for (const { parentNode: cell } of table.querySelectorAll("tbody td:not([data-v]) > [data-ref]:first-child"))
+			join(cell, table, "byColumn" in table.dataset ? cell.cellIndex : "", "size", 2);
 	return [...groups.values()].flatMap((own) => Object.values(own));
 }
 
