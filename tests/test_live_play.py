@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from live_pages import change, until
+from live_pages import change, settled, until
 from playwright.sync_api import Locator, Page, expect
 from toys import shipped, shipped_traces
 
@@ -24,15 +24,15 @@ TOY = shipped()
 MAIN = shipped_traces()["main"]
 IDS = [int(i) for i in MAIN["ids"]]
 POSITIONS = len(MAIN["W_pos"])
-Open = Callable[[str], Page]
+Open = Callable[..., Page]
 
 
 @pytest.fixture
 def opened(page: Page, site: Path) -> Open:
-    """Opens a page of the site by its name."""
+    """Opens a page of the site by its name, with the state that an address carries."""
 
-    def open_page(name: str) -> Page:
-        page.goto((site / f"{name}.html").as_uri())
+    def open_page(name: str, state: str = "") -> Page:
+        page.goto((site / f"{name}.html").as_uri() + state)
         return page
 
     return open_page
@@ -40,12 +40,14 @@ def opened(page: Page, site: Path) -> Open:
 
 def column(page: Page, row: str, within: str = "main table") -> dict[int, float]:
     """The numbers that a part of the page marks as entries of a row, by token or place."""
+    settled(page)
     script = "(marks) => marks.map((mark) => [mark.dataset.ref, mark.getAttribute('value')])"
     marks = page.locator(f"{within} data[data-ref^='{row}.']").evaluate_all(script)
     return {int(ref.rpartition(".")[2]): float(value) for ref, value in marks}
 
 
 def texts(rows: Locator) -> list[str]:
+    settled(rows.page)
     return [" ".join(text.split()) for text in rows.all_inner_texts()]
 
 
@@ -53,6 +55,7 @@ def press(control: Locator, *keys: str) -> None:
     control.focus()
     for key in keys:
         control.press(key)
+    settled(control.page)
 
 
 # Page 1: typing a text
@@ -101,9 +104,7 @@ def test_a_typed_text_is_cut_as_the_tokenizer_cuts_it_or_up_to_where_it_stops(op
 
 
 def test_the_cuts_follow_the_text_wherever_it_is_changed_and_its_ids_can_be_asked(opened: Open) -> None:
-    page = opened("1-tokens")
-    page.goto(page.url + "#text=the%20dog.")
-    page.reload()
+    page = opened("1-tokens", "#text=the%20dog.")
     assert_cut(page, "the dog.")
     assert column(page, "ids", "[data-cuts]") == {0: 0, 1: 3, 2: 10}
 
@@ -195,9 +196,11 @@ DIALS = {"temperature": "temperature τ", "k": "top-k: keep k", "limit": "top-p:
 def turn(page: Page, **dials: float) -> None:
     for name, value in dials.items():
         page.get_by_role("spinbutton", name=DIALS[name]).fill(f"{value:g}")
+    settled(page)
 
 
 def appended(page: Page) -> list[str]:
+    settled(page)
     return page.locator(".player .so-far code").all_text_contents()[len(IDS) :]
 
 
@@ -206,6 +209,7 @@ def button(page: Page, name: str) -> None:
 
 
 def next_token(page: Page) -> str:
+    settled(page)
     return page.locator(".player [data-token='id play/play_drawn']").inner_text()
 
 
@@ -356,9 +360,7 @@ def test_undo_takes_an_appended_token_back(opened: Open) -> None:
 
 
 def test_the_player_plays_with_a_changed_text_and_changed_weights(opened: Open) -> None:
-    page = opened("7-generation")
-    page.goto(page.url + "#text=the%20dog&W_U.3.9=5&play_temperature=0")
-    page.reload()
+    page = opened("7-generation", "#text=the%20dog&W_U.3.9=5&play_temperature=0")
     weights = {**TOY.weights, "W_U": TOY.weights["W_U"].copy()}
     weights["W_U"][3, 9] = 5
     changed = replace(TOY, weights=weights)

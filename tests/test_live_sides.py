@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from live_pages import change, fragment, settled, until
+from live_pages import change, fragment, settled
 from numpy.typing import NDArray
 from playwright.sync_api import Page, expect
 from toys import load, shipped_data, shipped_runs, shipped_traces
@@ -38,6 +38,7 @@ def opened(page: Page, site: Path) -> Callable[[str], Page]:
 
 def texts(page: Page, name: str, count: int) -> list[str]:
     """What the page prints for the entries of a row in its tables, as far as they are to be seen."""
+    settled(page)
     return [page.locator(f"td [data-ref='{name}.{k}']:visible").first.inner_text() for k in range(count)]
 
 
@@ -107,7 +108,7 @@ def test_the_drawn_tip_and_the_bold_word_follow_the_fields(opened: Callable[[str
     page.locator("[data-edit='needle.0']").fill("1.5")
     page.locator("[data-edit='needle.1']").fill("-0.5")
     page.keyboard.press("Tab")
-    until(page, "!pageWaiting")  # The tables beside the drawing get their last widths a moment later.
+    settled(page)  # The tables beside the drawing get their last widths a moment later.
     box, drawing = page.locator("#needle-tip").bounding_box(), page.locator(".plane svg").bounding_box()
     at = (box["x"] + box["width"] / 2 - drawing["x"]) / drawing["width"] * 360 - 180
     assert at / 80 == pytest.approx(1.5, abs=0.05)
@@ -170,6 +171,7 @@ def test_a_constant_moves_every_bar_and_no_odds(opened: Callable[[str], Page]) -
     assert [float(v) for v in bars.evaluate_all(places)] == pytest.approx(LOGITS)
     page.locator("input[type=number][data-edit=robot_shift]").fill("-2.5")
     page.keyboard.press("Tab")
+    settled(page)
     assert [float(v) for v in bars.evaluate_all(places)] == pytest.approx(LOGITS - 2.5)
     assert texts(page, "robot/robot_shifted", 8) == [shown(float(v)) for v in LOGITS - 2.5]
     assert odds.inner_text() == before

@@ -410,6 +410,7 @@ def test_a_notice_says_when_numbers_are_no_longer_finite(output: Page) -> None:
     change(output, {"set": {"W_U.0.0": 1e308, "W_U.1.0": 1e308, "W_U.2.0": 1e308}})
     assert notice(output) == "Some numbers cannot be calculated now: ∞ or undefined."
     output.click("[data-do=undo]")
+    settled(output)
     assert notice(output) == ""
 
 

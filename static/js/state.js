@@ -113,8 +113,10 @@ function writeHash() {
 	clearTimeout(waiting);
 	waiting = setTimeout(() => {
 		if (location.hash !== arrived) return; // Another address has come, and will be read in a moment.
+		const next = address(byId(location.hash.slice(1).split("&")[0])?.id);
+		if (next === location.href) return;
 		written = performance.now();
-		history.replaceState(null, "", address(byId(location.hash.slice(1).split("&")[0])?.id));
+		history.replaceState(null, "", next);
 		arrived = location.hash;
 	}, written + 300 - performance.now());
 }
