@@ -87,3 +87,15 @@ def test_an_edit_reaches_every_number_of_a_page(page: Page, large: Path, name: s
     change(page, {"set": {ref: 0.35}})
     assert page.evaluate("(ref) => live.at(ref)", ref) == 0.35
     assert page.evaluate(BEHIND) == []
+
+
+def test_a_new_largest_weight_draws_every_shade_of_a_large_table_anew(page: Page, large: Path) -> None:
+    open_page(page, large, "2-embeddings")
+    change(page, {"set": {"W_E.1.3": -80}})
+    table = page.locator("table:has([data-ref='W_E.49.23'])").first
+    cells = table.locator("td:has(> [data-ref^='W_E.'])")
+    read_cell = "cells => cells.map((cell) => [cell.firstChild.value, cell.style.getPropertyValue('--v')])"
+    shades = cells.evaluate_all(read_cell)
+    assert len(shades) == VOCABULARY * D_MODEL
+    for value, shade in shades:
+        assert float(shade or 0) == pytest.approx(float(value) / 80, abs=0.0051)

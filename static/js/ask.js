@@ -52,10 +52,14 @@ function usersOf(ref) {
 let marks;
 function marksOf(ref) {
 	if (!marks) {
-		marks = {};
-		for (const mark of within("[data-ref]")) (marks[mark.dataset.ref] ??= []).push(mark);
+		marks = new Map();
+		for (const mark of within("[data-ref]")) {
+			const all = marks.get(mark.dataset.ref);
+			if (all) all.push(mark);
+			else marks.set(mark.dataset.ref, [mark]);
+		}
 	}
-	return marks[ref] || [];
+	return marks.get(ref) || [];
 }
 
 /** The best place on the page: where a number is worked, in a table, anywhere; else its row, value, or head's like. */
@@ -64,9 +68,14 @@ function placeOf(ref) {
 	const own = marksOf(ref).filter(isShown);
 	const inside = (selector) => own.find((mark) => mark.closest(selector));
 	const { name } = live.find(ref);
-	const alike = (start) => Object.keys(marks).flatMap((key) => (key.startsWith(start) ? marks[key] : [])).find(isShown);
-	const like = () => [ref.replace(/\d+$/, ""), `${name}.`, name.replace(/\d+$/, "")].map(alike).find(Boolean);
-	return inside(`[data-worked="${ref}"]`) || inside("td") || own[0] || like() || document.querySelector("main h1");
+	const like = (start) => {
+		for (const [key, all] of marks) {
+			const mark = key.startsWith(start) && all.find(isShown);
+			if (mark) return mark;
+		}
+	};
+	const exact = inside(`[data-worked="${ref}"]`) || inside("td") || own[0];
+	return exact || like(ref.replace(/\d+$/, "")) || like(`${name}.`) || like(name.replace(/\d+$/, "")) || document.querySelector("main h1");
 }
 
 /** Open the note. Inside it the trail goes on, or back to where it has been. */
@@ -129,19 +138,18 @@ function showAsked() {
 		askLine("Used by", ...usersOf(ref)),
 		step ? make("a", { href: step.href.split("#")[0] + stateHash(`at=${ref}`) }, `Step ${page}`) : "",
 	);
-	light(ref, sources);
+	light([ref], [...sources]);
 	setStops(askNote);
-	placeAsk();
 	askControls()[focused]?.focus();
 }
 const askControls = () => [...askNote.querySelectorAll("input, button, a, data")];
 
 /** Mark the number that is asked, and those it is made from. */
 let lit = [];
-function light(ref, sources = []) {
+function light(asked = [], sources = []) {
 	const use = (css, refs) => refs.flatMap(marksOf).map((mark) => (mark.classList.add(css), mark));
 	for (const { classList } of lit) classList.remove("asked", "lit");
-	lit = [...use("asked", [ref]), ...use("lit", [...sources])];
+	lit = [...use("asked", asked), ...use("lit", sources)];
 }
 askNote.onclose = () => askNote.open || light();
 
@@ -212,13 +220,15 @@ document.addEventListener("keydown", (event) => {
 document.addEventListener("toy", () => (marks = null));
 document.addEventListener("shown", () => {
 	setStops();
-	if (askNote.open) showAsked();
+	if (!askNote.open) return;
+	showAsked();
+	placeAsk();
 });
 
 // What the pointer or the focus is on lights up wherever it stands: a number, its mark in a picture, a token, a symbol
 // with its table, a row by its heading.
 const KIN = "[data-ref], [data-v], .token, var, mi, msub";
-const kinKey = ({ now, dataset: { ref, v }, textContent }) => now ?? ref ?? v ?? `main=${textContent}`;
+const kinKey = (e) => e.now ?? e.dataset.ref ?? e.dataset.v ?? `main=${e.textContent}`;
 let [kin, kinLit] = [null, []]; // The elements of each key, found when first needed; those that are lit.
 function findKin() {
 	kin = {};
@@ -229,11 +239,11 @@ function findKin() {
 	});
 }
 function lightKin(target) {
-	if (!kin) findKin();
 	const row = target.closest("th[scope=row]")?.parentNode.querySelectorAll("[data-ref], .token");
-	const touched = row || [target.closest("msub") || target.closest(KIN) || askNote];
+	const touched = [...(row || [target.closest("msub") || target.closest(KIN)])].filter(Boolean);
+	if (touched.length && !kin) findKin();
 	for (const e of kinLit) e.classList.remove("kin");
-	kinLit = [...touched].flatMap((mark) => kin[kinKey(mark)] || []);
+	kinLit = touched.flatMap((mark) => kin[kinKey(mark)] || []);
 	for (const e of kinLit) e.classList.add("kin");
 }
 for (const type of ["pointerover", "focusin"])

@@ -33,7 +33,7 @@ function operand({ run, values, steps }, from) {
 function built(form, index, operands) {
 	const [a, b, c] = operands;
 	const [i, j, n] = [index.slice(0, -1), index.at(-1), width(a)];
-	const row = [...Array(n || 0).keys()];
+	const row = () => [...Array(n).keys()];
 	const upTo = (order) => order.slice(0, order.indexOf(j) + 1);
 	const places = {
 		x: () => index,
@@ -42,7 +42,7 @@ function built(form, index, operands) {
 		j: () => j,
 		k: (k) => k,
 		q: () => j % n,
-		m: () => row.reduce((best, k) => (a(...i, k).value > a(...i, best).value ? k : best)),
+		m: () => row().reduce((best, k) => (a(...i, k).value > a(...i, best).value ? k : best)),
 		B: () => b(...index).value,
 		C: (k) => c().value * n + k,
 	};
@@ -51,7 +51,7 @@ function built(form, index, operands) {
 		const word = words.shift();
 		const [first, ...letters] = word;
 		if (first === "Σ") {
-			const range = letters[0] ? upTo(mostLikelyFirst(row.map((k) => a(k).value))) : row;
+			const range = letters[0] ? upTo(mostLikelyFirst(row().map((k) => a(k).value))) : row();
 			const start = words;
 			return apply("+", range.map((k) => ((words = [...start]), read(k))));
 		}

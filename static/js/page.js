@@ -122,6 +122,9 @@ function fitTable(table) {
 			resized([...cells].slice(1), length).forEach((cell, i) => stand(cell, columns, i));
 }
 
+// How many shades are drawn in one go.
+const PIECE = 500;
+
 // What is done at each change: at once, and a moment later. `own` is the data of the mark as built.
 const AT_ONCE = {
 	/** Children in the order of a row, largest first: each stands for an entry. */
@@ -190,28 +193,36 @@ const AT_ONCE = {
 /** Shades and bars: --v, and in a span --zero, by what the elements of a group hold (web/scales.py, web/tables.py). */
 function scale({ elements, how, digits }) {
 	const refs = elements.map((element) => watched(element.dataset.v || element.firstChild.own.ref, spotsOf(element)));
-	let [values, ends] = [[], ""];
-	return () => {
-		const [before, endsBefore] = [values, ends];
-		values = refs.map((read, k) => {
-			const [ref, value = NaN] = read();
+	let [values, low, high] = [];
+	const read = () => {
+		values = refs.map((now, k) => {
+			const [ref, value = NaN] = now();
 			if (elements[k].now !== ref) elements[k].now = ref;
 			return value;
 		});
 		const finite = values.filter(Number.isFinite);
-		const [low, high] = [Math.min, Math.max].map((end) => finite.reduce((a, b) => end(a, b), 0));
-		const wide = high - low || 1;
-		ends = `${[low, high]}`;
-		elements.forEach((element, k) => {
-			if (ends === endsBefore && Object.is(values[k], before[k])) return;
-			const { style } = element;
-			const v = { one: values[k], size: values[k] / (Math.max(-low, high) || 1), span: (values[k] - low) / wide }[how];
-			const part = (Number.isFinite(v) ? v : 0).toFixed(digits);
-			// A shade of nothing needs no style.
-			if (style.length || Number(part)) style.setProperty("--v", part);
-			if (how === "span") style.setProperty("--zero", (-low / wide).toFixed(digits));
-		});
+		[low, high] = [Math.min, Math.max].map((end) => finite.reduce((a, b) => end(a, b), 0));
 	};
+	const draw = (piece, nth) => {
+		let [drawn, ends] = [[], ""];
+		return () => {
+			const [before, isSame] = [drawn, ends === `${[low, high]}`];
+			const wide = high - low || 1;
+			drawn = values.slice(nth * PIECE, (nth + 1) * PIECE);
+			ends = `${[low, high]}`;
+			piece.forEach(({ style }, k) => {
+				const value = drawn[k];
+				if (isSame && Object.is(value, before[k])) return;
+				const v = { one: value, size: value / (Math.max(-low, high) || 1), span: (value - low) / wide }[how];
+				const part = (Number.isFinite(v) ? v : 0).toFixed(digits);
+				// A shade of nothing needs no style.
+				if (style.length || Number(part)) style.setProperty("--v", part);
+				if (how === "span") style.setProperty("--zero", (-low / wide).toFixed(digits));
+			});
+		};
+	};
+	const starts = [...elements.keys()].filter((k) => k % PIECE === 0);
+	return [read, starts.map((k, nth) => draw(elements.slice(k, k + PIECE), nth))];
 }
 function scales() {
 	const groups = new Map();
@@ -312,7 +323,12 @@ function arrange() {
 	within("table").forEach(fitTable);
 	for (const block of blocks) Object.assign(block, { tasks: [], later: [] });
 	watch(AT_ONCE, "tasks");
-	for (const group of scales()) group.elements[0].closest(BLOCK).tasks.push(scale(group));
+	for (const group of scales()) {
+		const [read, draws] = scale(group);
+		const { tasks, later } = group.elements[0].closest(BLOCK);
+		tasks.push(read);
+		(draws[1] ? later : tasks).push(...draws); // A new largest number changes all shades: those of a large table follow.
+	}
 	watch(LATER, "later");
 }
 
