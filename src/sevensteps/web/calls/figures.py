@@ -1,5 +1,6 @@
 """Calls for pictures and other templates: values and names from which they draw."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,10 @@ class FigureCalls(Calls):
     def places_shown(self, count: float) -> int:
         """How many of so many places the workbench shows."""
         return places_shown(int(count))
+
+    def part_of(self, entries: Sequence[Any]) -> Sequence[Any]:
+        """Of an axis, what the workbench shows."""
+        return entries[: places_shown(len(entries))]
 
     def most_of(self) -> str:
         """Beyond how many places the workbench cuts an axis, and to how many: for static/js/page.js."""
