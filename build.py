@@ -55,7 +55,8 @@ def rendered(sources: Sources) -> Site:
     """The site, with a line for each sentence that these weights make untrue."""
     site = render(sources)
     for claim in site.broken:
-        print(f"{claim.file}:{claim.line}: no longer true: {claim.sentence} ({claim.condition})", file=sys.stderr)
+        told = f"no longer true: {claim.sentence} (expected: {claim.expected})"
+        print(f"{claim.file}:{claim.line}: {told}", file=sys.stderr)
     return site
 
 

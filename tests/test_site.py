@@ -206,6 +206,22 @@ def test_a_broken_claim_is_built_marked_and_told_with_file_line_and_sentence(sou
     assert '<span class="claim broken" data-claim="size.tokens &gt; 100">The text is long</span>' in html
 
 
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("T > 2 and T > 100 and T < 50", "T > 100"),
+        ("T > 91 and T > 92 and T = T", "T > 91 and T > 92"),
+        (" and ".join(f"T > {n}" for n in range(91, 99)), "T > 91 and T > 92 and T > 93 and 5 more"),
+    ],
+)
+def test_of_a_broken_claim_the_build_tells_what_is_not_true_and_nothing_else(
+    source: Path, condition: str, expected: str
+) -> None:
+    with (source / "content" / "en" / "404.md").open("a", encoding="utf-8") as file:
+        file.write(f"\n<% call claim('{condition}') %>The text is long<% endcall %>.\n")
+    assert f"no longer true: The text is long (expected: {expected})\n" in build(source).stderr
+
+
 HOSTILE = ["<script>", "&amp;", '"', "|", "{{x}}", "$", "_", "🙂", "]", "<%=x%>", "*b*", "`", "</table>", "$$", "\\"]
 
 

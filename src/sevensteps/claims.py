@@ -52,6 +52,12 @@ def holds(compiled: str, runs: Runs) -> bool:
     return all(RELATIONS[sign](_value(a, runs), _value(b, runs)) for a, sign, b in _relations(compiled))
 
 
+def untrue(written: str, runs: Runs) -> list[str]:
+    """The relations of a condition that are not true, as written. Raises BadClaimError, UnknownRefError."""
+    relations = [" ".join(relation) for relation in _relations(written)]
+    return [relation for relation in relations if not holds(compile_claim(relation, runs), runs)]
+
+
 def _relations(text: str) -> list[tuple[str, str, str]]:
     parts = []
     for part in text.split(" and "):

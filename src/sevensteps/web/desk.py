@@ -27,12 +27,12 @@ MACROS = ("boxes.html", "pictures.html", "controls.html", "bench.html", "lab.htm
 
 @dataclass(frozen=True)
 class Broken:
-    """A claim that these weights no longer bear out."""
+    """A claim that these weights no longer bear out, and what should be true."""
 
     file: str
     line: int
     sentence: str
-    condition: str
+    expected: str
 
 
 @dataclass

@@ -4,11 +4,14 @@ import re
 from html import escape, unescape
 from typing import Any
 
-from sevensteps.claims import compile_claim, holds
+from sevensteps.claims import compile_claim, untrue
 from sevensteps.engine.tokenizer import NoTokenFits, tokenize
 from sevensteps.web.desk import Body, Broken, Calls, marked_token
 from sevensteps.web.marks import PLACES, ids_named, structure, symbol, token
 from sevensteps.web.tables import decimal_text, from_printed
+
+#: Of a claim's conditions that are not true so many are told.
+TOLD = 3
 
 
 class Inline(str):
@@ -110,10 +113,11 @@ class TextCalls(Calls):
         compiled = compile_claim(condition, self.desk.runs)
         sentence = stash.restore(stash.inline(caller()))
         css = "claim"
-        if not holds(compiled, self.desk.runs):
+        if false := untrue(condition, self.desk.runs):
             css = "claim broken"
             text = " ".join(unescape(re.sub(r"<[^>]+>", "", sentence)).split())
-            self.desk.broken.append(Broken(*self.desk.where(), text, condition))
+            rest = [f"{len(false) - TOLD} more"] * (len(false) > TOLD)
+            self.desk.broken.append(Broken(*self.desk.where(), text, " and ".join(false[:TOLD] + rest)))
         more = " data-every" * every + self.desk.origin()
         return self.desk.keep(f'<span class="{css}" data-claim="{escape(compiled)}"{more}>{sentence}</span>')
 
