@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from live_pages import change, settled, until
+from live_pages import change, fragment, notice, settled
 from playwright.sync_api import Locator, Page, expect
 from toys import shipped, shipped_traces
 
@@ -242,7 +242,7 @@ def test_greedy_runs_to_the_end_token_says_so_and_restarts(opened: Open) -> None
     button(page, "Run to the end")
     assert appended(page) == greedy()
     assert appended(page)[-1] == END
-    expect(page.locator(".player [role=status]")).to_have_text("The end token was picked: the text is over.")
+    expect(page.locator(".player [role=status]")).to_have_text("The text ends with the end token: it is over.")
     expect(page.locator(".player-text > [data-token]")).to_be_hidden()
     expect(page.get_by_role("button", name="New seed")).to_be_disabled()
     button(page, "Append it")
@@ -272,15 +272,30 @@ def test_each_appended_token_keeps_its_row_with_the_dials_of_its_moment(opened: 
     assert list(column(page, "play/probs.5").values()) == pytest.approx([next_probs(TOY.logits_after(ids[:6]))[ids[6]]])
 
 
-def test_a_reload_keeps_the_appended_tokens_and_leaves_out_how_they_were_drawn(opened: Open) -> None:
+def test_a_reload_keeps_how_the_appended_tokens_were_drawn_and_a_link_leaves_it_out(
+    opened: Open, new_page: Callable[..., Page]
+) -> None:
     page = opened("7-generation")
     turn(page, r=0)
     button(page, "Append it")
-    before = texts(page.locator("[data-picks] tr"))
-    until(page, "location.hash.includes('play=')")
+    turn(page, r=0.9)
+    button(page, "Append it")
+    rows = texts(page.locator("[data-picks] tr"))
+    tokens = appended(page)
+    assert "play=" in fragment(page)
     page.reload()
-    assert appended(page) == ["␣roof"]
-    assert texts(page.locator("[data-picks] tr")) == [" ".join([*before[0].split()[:2], *"–––––"])]
+    assert appended(page) == tokens
+    assert texts(page.locator("[data-picks] tr")) == rows
+    other = new_page()
+    other.goto(page.url)
+    assert appended(other) == tokens
+    assert texts(other.locator("[data-picks] tr")) == [" ".join([*row.split()[:2], *"–––––"]) for row in rows]
+
+
+def test_a_text_that_ends_with_the_end_token_is_over(opened: Open) -> None:
+    page = opened("7-generation", "#text=the%20cat%3C%7Cendoftext%7C%3E")
+    expect(page.locator(".player [role=status]")).to_have_text("The text ends with the end token: it is over.")
+    expect(page.get_by_role("button", name="Append it")).to_be_disabled()
 
 
 def mulberry32(seed: int, n: int) -> float:
@@ -343,9 +358,14 @@ def test_a_number_beyond_its_dial_changes_nothing_and_is_marked(opened: Open, na
     page = opened("7-generation")
     before = column(page, "play/play_p")
     field = page.get_by_role("spinbutton", name=DIALS[name])
+    was = field.input_value()
     field.fill(beyond)
     expect(field).to_have_attribute("aria-invalid", "true")
     assert column(page, "play/play_p") == before
+    assert notice(page).startswith("This was left as it was")
+    field.fill(was)
+    expect(field).to_have_attribute("aria-invalid", "false")
+    assert notice(page) == ""
 
 
 def test_undo_takes_an_appended_token_back(opened: Open) -> None:

@@ -197,6 +197,16 @@ def test_the_good_parts_of_a_broken_address_are_kept(page: Page, site: Path) -> 
     assert fragment(page) == "#W_U.3.6=0.7&off=mask_off"
 
 
+@pytest.mark.parametrize("broken", ["%%%<img src=x>", "text=the%20bird", "W_U.3.6=junk", "junk=1&__proto__=2"])
+def test_a_broken_address_leaves_what_the_reader_changed(output: Page, broken: str) -> None:
+    change(output, {"set": {"W_U.3.6": 0.7}, "off": ["mask_off"]})
+    kept, address = state(output), fragment(output)
+    output.evaluate("(hash) => { location.hash = hash; }", broken)
+    expect(output.locator("#notice")).to_contain_text("Left out of the address: ")
+    assert state(output) == kept
+    assert fragment(output) == address
+
+
 KEYS = st.sampled_from(["text", "next", "off", "play", "at", "__proto__", "constructor", "", *ENTRIES[:20], "W_U.9.9"])
 PART = st.one_of(
     st.text(max_size=12),
@@ -364,6 +374,35 @@ def test_undo_in_a_text_field_is_the_fields_own(output: Page) -> None:
     output.focus("#change-text")
     output.keyboard.press("Control+z")
     assert state(output)["set"] == {"W_U.3.6": 0.7}
+
+
+def test_undo_in_a_weights_field_takes_its_steps_back(output: Page) -> None:
+    output.locator("td [data-ref='W_U.3.6']").first.click()
+    field = output.locator(".ask input")
+    for _ in range(2):
+        field.press("ArrowUp")
+    assert state(output)["set"] == {"W_U.3.6": pytest.approx(1.2)}
+    field.press("Control+z")
+    assert state(output)["set"] == {}
+    expect(field).to_have_value("1")
+
+
+def test_what_a_number_of_a_table_was_is_seen_at_the_pointer_and_at_the_focus(output: Page) -> None:
+    change(output, {"set": {"W_U.3.6": 0.7}})
+    number = output.locator("td [data-ref='logits.4.6']").first
+    number.scroll_into_view_if_needed()
+    box = number.bounding_box() or {}
+    # A label belongs to its number: what lies above the number is the number then.
+    above = "([x, y]) => document.elementFromPoint(x, y)?.dataset.ref"
+    place = [box["x"] + box["width"] - 8, box["y"] - 8]
+    assert output.evaluate(above, place) != "logits.4.6"
+    number.hover()
+    assert output.evaluate(above, place) == "logits.4.6"
+    output.mouse.move(0, 0)
+    assert output.evaluate(above, place) != "logits.4.6"
+    output.keyboard.press("Tab")
+    number.focus()
+    assert output.evaluate(above, place) == "logits.4.6"
 
 
 def test_reset_takes_everything_back_and_can_be_undone(output: Page) -> None:

@@ -4,8 +4,8 @@
 /** The number that a typed text means, 1/2 too; NaN for a word. */
 const reading = (text) =>
 	text.replace(/[‐-―]/g, "-").replace(/\s|\.$/g, "").split("/").map(typed).reduce((a, b) => a / b);
-/** Within one unit of the third decimal; what prints short, to all its digits. */
-const near = (a, b) => Math.abs(a - b) <= (isShort(b) ? 1e-9 : 1.000001e-3);
+/** Within one unit of the third decimal as printed; what prints short, to all its digits. */
+const near = (a, b) => (isShort(b) ? Math.abs(a - b) <= 1e-9 : Math.abs(a - readNumber(rounded(b, 3))) <= 1.000001e-3);
 const replies = byId("replies");
 const replyTo = (key) => replies.content.querySelector(`[data-say=${key}]`);
 
@@ -125,7 +125,9 @@ function record() {
 	const own = checkBoxes.map((box) => Number(box.matches(".done"))).join("");
 	pathWords.forEach((words, i) => {
 		const boxes = stored(i, i === here ? own : "");
-		words.dataset.done = boxes && `${boxes.split("1").length - 1} of ${boxes.length} done`;
+		const done = boxes.split("1").length - 1;
+		words.dataset.done = boxes && `${done} of ${boxes.length} done`;
+		words.parentNode.style.setProperty("--done", boxes && done / boxes.length);
 	});
 }
 checkBoxes.forEach((box, k) => box.classList.toggle("done", stored(here)[k] === "1"));

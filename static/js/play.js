@@ -36,7 +36,8 @@ function showCuts(text) {
 
 // The player draws with r. A seed other than 0 gives r anew for each turn: the same seed gives the same text.
 const playing = (name) => live.at(`play/${name}`);
-const picks = []; // For each turn the token's id, the probability with which it was drawn, and the dials then.
+// For each turn the token's id, the probability with which it was drawn, and the dials then. A reload keeps them.
+const picks = history.state || [];
 
 /** The n-th number of mulberry32, with three decimals. */
 function chance(seed, n) {
@@ -47,7 +48,7 @@ function chance(seed, n) {
 }
 
 function whyOver() {
-	if (live.state.play.at(-1) === data.end) return "The end token was picked: the text is over.";
+	if (live.spec("play").ids.at(-1) === data.end) return "The text ends with the end token: it is over.";
 	return live.trace("play").tokens.length < POSITIONS ? "" : "No position is left: the text is over.";
 }
 
@@ -59,9 +60,10 @@ function playOn(turns) {
 		picks[play.length] = [id, ...kept.map(playing)];
 		change({ play: [...play, id] });
 	}
+	history.replaceState(picks, "");
 }
 
-/** A row for each token that was appended. What is not known any more, after a reload, is a dash. */
+/** A row for each token that was appended. What is not known, as in a copied link, is a dash. */
 function showPicks(place) {
 	const last = live.trace("main").tokens.length - 1;
 	const row = (id, turn) => {

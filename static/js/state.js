@@ -7,6 +7,7 @@ const byId = (id) => id && document.getElementById(id);
 const each = (selector, f) => document.querySelectorAll(selector).forEach(f);
 const notice = byId("notice");
 const say = (text) => (notice.textContent = text);
+const KEPT = "This was left as it was";
 const BEYOND = "Some numbers cannot be calculated now: ∞ or undefined.";
 
 /** Entries of weights, and numbers that some page has a control for. */
@@ -74,10 +75,15 @@ const states = [""];
 let place = 0;
 let toyHash = "";
 
-/** Bring the toy to the state of an address. Parts that cannot be used come back. */
-function show(hash, undoable = true) {
+/** The state of an address, and the parts that cannot be used. */
+function stateIn(hash) {
 	const state = structuredClone(SHIPPED);
-	const left = hash.split("&").filter((one) => one && take(state, [...new URLSearchParams(`?${one}`)][0]));
+	return [state, hash.split("&").filter((one) => one && take(state, [...new URLSearchParams(`?${one}`)][0]))];
+}
+
+/** Bring the toy to the state of an address. */
+function show(hash, undoable = true) {
+	const [state] = stateIn(hash);
 	const next = hashOf(state);
 	if (next !== toyHash) {
 		toyHash = next;
@@ -89,7 +95,6 @@ function show(hash, undoable = true) {
 		if (notice.textContent !== BEYOND) say("");
 	}
 	refresh();
-	return left;
 }
 function travel(by) {
 	if (states[place + by] !== undefined) show(states[(place += by)], false);
@@ -116,7 +121,7 @@ function writeHash() {
 		const next = address(byId(location.hash.slice(1).split("&")[0])?.id);
 		if (next === location.href) return;
 		written = performance.now();
-		history.replaceState(null, "", next);
+		history.replaceState(history.state, "", next);
 		arrived = location.hash;
 	}, written + 300 - performance.now());
 }
@@ -124,7 +129,10 @@ function writeHash() {
 function arrive() {
 	arrived = location.hash;
 	const hash = arrived.slice(1);
-	const left = show(byId(hash) ? toyHash : hash).filter((one) => {
+	const [, unused] = stateIn(hash);
+	// An address of which nothing can be used changes nothing: a place on the page, a number, or a broken one.
+	show(unused.join("&") === hash && hash ? toyHash : hash);
+	const left = unused.filter((one) => {
 		const ref = one.startsWith("at=") && explain(live, one.slice(3))?.ref;
 		if (ref) ask(ref);
 		byId(one)?.scrollIntoView();
@@ -137,7 +145,7 @@ function arrive() {
 function tellFault(edit, fault) {
 	const places = document.querySelectorAll(`[data-fault="${edit}"]`);
 	for (const text of places) text.textContent = fault;
-	if (fault && !places.length) say(`This was left as it was: ${fault}.`);
+	if (fault && !places.length) say(`${KEPT}: ${fault}.`);
 	each(`[data-edit="${edit}"]`, (control) => control.setAttribute("aria-invalid", Boolean(fault)));
 }
 
@@ -164,6 +172,7 @@ function refresh() {
 		control.setAttribute("aria-invalid", false);
 	});
 	each("[data-fault]", (text) => (text.textContent = ""));
+	if (notice.textContent.startsWith(KEPT)) say("");
 	each("[data-switch]", (box) => (box.checked = live.state.off.includes(box.dataset.switch)));
 	put(document.body, "data-toy", [toyHash && "changed", ...live.state.off].join(" ")); // for styles
 	setTimeout(carry); // Links are looked at less soon than numbers.
@@ -232,7 +241,11 @@ document.addEventListener("input", ({ target }) => {
 	gesture = target;
 });
 
-// In a field for a number the arrows add a tenth; with Shift, one. Elsewhere Ctrl and Z undo.
+/** Whether a text stands in a field that is not in the toy, or not as its number: the browser undoes that. */
+const isTyping = (field) =>
+	field.matches("input:not([type=range], [type=checkbox])") && typed(field.value) !== current(field.dataset.edit || "");
+
+// In a field for a number the arrows add a tenth; with Shift, one. Ctrl and Z undo.
 document.addEventListener("keydown", (event) => {
 	const { target, key, shiftKey } = event;
 	const way = { ArrowUp: 1, ArrowDown: -1 }[key];
@@ -240,7 +253,7 @@ document.addEventListener("keydown", (event) => {
 	if (way && target.matches("[data-edit*='.']:not([type])") && !isNaN(typed(target.value))) {
 		target.value = Number((typed(target.value) + way * (shiftKey ? 1 : 0.1)).toFixed(9));
 		target.dispatchEvent(new Event("input", { bubbles: true }));
-	} else if (isZ && !target.matches("input:not([type=range], [type=checkbox])")) travel(shiftKey ? 1 : -1);
+	} else if (isZ && !isTyping(target)) travel(shiftKey ? 1 : -1);
 	else return;
 	event.preventDefault();
 });
