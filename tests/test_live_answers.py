@@ -206,7 +206,7 @@ def spelled(draw: st.DrawFn) -> tuple[str, float]:
     group = draw(st.sampled_from(["", " ", "\u00a0", "\u2009", "\u202f"]))
     digits = re.sub(r"(?<=\d)(?=(?:\d{3})+$)", group, whole)
     point = draw(st.sampled_from(".,")) if tail else ""
-    before, behind = draw(st.sampled_from(["", " "])), draw(st.sampled_from(["", " ", "."]))
+    before, behind = draw(st.sampled_from(["", " ", "= ", " ="])), draw(st.sampled_from(["", " ", "."]))
     value = float(f"{whole or 0}.{tail or 0}{power}") * (1 if sign in ("", "+") else -1)
     return f"{before}{sign}{digits}{point}{tail}{power}{behind}", value
 

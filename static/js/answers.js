@@ -3,7 +3,7 @@
 
 /** The number that a typed text means, 1/2 too; NaN for a word. */
 const reading = (text) =>
-	text.replace(/[‐-―]/g, "-").replace(/\s|\.$/g, "").split("/").map(typed).reduce((a, b) => a / b);
+	text.replace(/[‐-―]/g, "-").replace(/^\s*=|\s|\.$/g, "").split("/").map(typed).reduce((a, b) => a / b);
 /** Within one unit of the third decimal as printed; what prints short, to all its digits. */
 const near = (a, b) => (isShort(b) ? Math.abs(a - b) <= 1e-9 : Math.abs(a - readNumber(rounded(b, 3))) <= 1.000001e-3);
 const replies = byId("replies");
