@@ -125,6 +125,26 @@ def test_what_is_wider_than_a_phone_scrolls_in_its_own_named_region(page: Page, 
     assert [thing for thing in wide if not thing["name"].strip() or not thing["scrolled"]] == []
 
 
+#: How far a table's caption, and the heading of its row headings, move while the numbers scroll to the end.
+MOVED = """() => [...document.querySelectorAll(".scroll:has(> table > caption):not(.station *)")].flatMap((box) => {
+  const places = () => [...box.querySelectorAll("caption, .corner")].map((e) => e.getBoundingClientRect().left);
+  const before = places();
+  box.scrollLeft = 9999;
+  return box.scrollLeft > 20 ? places().map((left, i) => Math.abs(left - before[i])) : [];
+})"""
+
+
+@pytest.mark.parametrize(
+    "name", ["2-embeddings", "5-block", "6-output", "7-generation", "lab/logit-lens", "lab/attention-off"]
+)
+def test_what_a_table_is_about_stays_in_sight_while_it_scrolls_on_a_phone(page: Page, site: Path, name: str) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    visit(page, site, f"{name}.html")
+    moved = page.evaluate(MOVED)
+    assert moved, "no table scrolls: this test tests nothing"
+    assert max(moved) < 1
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", PAGES)
 def test_axe_finds_nothing(page: Page, site: Path, name: str, scheme: str) -> None:
