@@ -131,7 +131,8 @@ function arrive() {
 	const hash = arrived.slice(1);
 	const [, unused] = stateIn(hash);
 	// An address of which nothing can be used changes nothing: a place on the page, a number, or a broken one.
-	show(unused.join("&") === hash && hash ? toyHash : hash);
+	const isUnusable = hash && unused.length === hash.split("&").filter(Boolean).length;
+	show(isUnusable ? toyHash : hash);
 	const left = unused.filter((one) => {
 		const ref = one.startsWith("at=") && explain(live, one.slice(3))?.ref;
 		if (ref) ask(ref);
