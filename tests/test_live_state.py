@@ -389,19 +389,18 @@ def test_undo_in_a_weights_field_takes_its_steps_back(output: Page) -> None:
 def test_what_a_number_of_a_table_was_is_seen_at_the_pointer_and_at_the_focus(output: Page) -> None:
     change(output, {"set": {"W_U.3.6": 0.7}})
     number = output.locator("td [data-ref='logits.4.6']").first
-    number.scroll_into_view_if_needed()
-    box = number.bounding_box() or {}
     # A label belongs to its number: what lies above the number is the number then.
-    above = "([x, y]) => document.elementFromPoint(x, y)?.dataset.ref"
-    place = [box["x"] + box["width"] - 8, box["y"] - 8]
-    assert output.evaluate(above, place) != "logits.4.6"
+    has_label = """number => {
+      const { right, top } = number.getBoundingClientRect();
+      return document.elementFromPoint(right - 8, top - 8) === number;
+    }"""
     number.hover()
-    assert output.evaluate(above, place) == "logits.4.6"
+    assert number.evaluate(has_label)
     output.mouse.move(0, 0)
-    assert output.evaluate(above, place) != "logits.4.6"
+    assert not number.evaluate(has_label)
     output.keyboard.press("Tab")
     number.focus()
-    assert output.evaluate(above, place) == "logits.4.6"
+    assert number.evaluate(has_label)
 
 
 def test_reset_takes_everything_back_and_can_be_undone(output: Page) -> None:
