@@ -415,6 +415,14 @@ def test_nothing_jumps_while_a_page_loads(page: Page, site: Path, name: str, wid
     assert page.evaluate(SHIFTS) < 0.01
 
 
+@pytest.mark.parametrize("rate", [4, 12, 20])
+def test_the_workbench_does_not_jump_on_a_slow_machine(page: Page, site: Path, rate: int) -> None:
+    page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": rate})
+    visit(page, site, "workbench")
+    assert page.evaluate(SHIFTS) < 0.01
+    expect(page.locator(".bands td").last).to_be_visible()
+
+
 MOTIONS = """() => [document, ...document.querySelectorAll("*")].flatMap((one) => {
   if (one === document) return one.getAnimations().map(String);
   return ["", "::before", "::after"].flatMap((where) => {
