@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from live_pages import change, fragment, notice, settled
+from live_pages import change, fragment, notice, open_page, settled
 from playwright.sync_api import Locator, Page, expect
 from toys import shipped, shipped_traces
 
@@ -31,11 +31,11 @@ Open = Callable[..., Page]
 def opened(page: Page, site: Path) -> Open:
     """Opens a page of the site by its name, with the state that an address carries."""
 
-    def open_page(name: str, state: str = "") -> Page:
-        page.goto((site / f"{name}.html").as_uri() + state)
+    def open_with(name: str, state: str = "") -> Page:
+        open_page(page, site, name, state)
         return page
 
-    return open_page
+    return open_with
 
 
 def column(page: Page, row: str, within: str = "main table") -> dict[int, float]:

@@ -49,13 +49,18 @@ def compile_claim(written: str, runs: Runs) -> str:
 
 def holds(compiled: str, runs: Runs) -> bool:
     """Whether a compiled condition is true of the traces. Raises BadClaimError, UnknownRefError."""
-    return all(RELATIONS[sign](_value(a, runs), _value(b, runs)) for a, sign, b in _relations(compiled))
+    return all(_is_true(relation, runs) for relation in _relations(compiled))
 
 
-def untrue(written: str, runs: Runs) -> list[str]:
-    """The relations of a condition that are not true, as written. Raises BadClaimError, UnknownRefError."""
-    relations = [" ".join(relation) for relation in _relations(written)]
-    return [relation for relation in relations if not holds(compile_claim(relation, runs), runs)]
+def untrue(written: str, compiled: str, runs: Runs) -> list[str]:
+    """The relations of a compiled condition that are not true, as written. Raises BadClaimError, UnknownRefError."""
+    pairs = zip(_relations(written), _relations(compiled), strict=True)
+    return [" ".join(said) for said, relation in pairs if not _is_true(relation, runs)]
+
+
+def _is_true(relation: tuple[str, str, str], runs: Runs) -> bool:
+    a, sign, b = relation
+    return RELATIONS[sign](_value(a, runs), _value(b, runs))
 
 
 def _relations(text: str) -> list[tuple[str, str, str]]:

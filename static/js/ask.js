@@ -51,14 +51,7 @@ function usersOf(ref) {
 // The marks of each ref in the order of the page, found when first needed.
 let marks;
 function marksOf(ref) {
-	if (!marks) {
-		marks = new Map();
-		for (const mark of within("[data-ref]")) {
-			const all = marks.get(mark.dataset.ref);
-			if (all) all.push(mark);
-			else marks.set(mark.dataset.ref, [mark]);
-		}
-	}
+	marks ??= Map.groupBy(within("[data-ref]"), (mark) => mark.dataset.ref);
 	return marks.get(ref) || [];
 }
 

@@ -203,14 +203,15 @@ function scale({ elements, how, digits }) {
 		const finite = values.filter(Number.isFinite);
 		[low, high] = [Math.min, Math.max].map((end) => finite.reduce((a, b) => end(a, b), 0));
 	};
-	const draw = (piece, nth) => {
-		let [drawn, ends] = [[], ""];
+	const draw = (nth) => {
+		const piece = (all) => all.slice(nth * PIECE, (nth + 1) * PIECE);
+		const styles = piece(elements).map(({ style }) => style);
+		let [drawn, ends] = [[], []];
 		return () => {
-			const [before, isSame] = [drawn, ends === `${[low, high]}`];
+			const [before, isSame] = [drawn, ends[0] === low && ends[1] === high];
 			const wide = high - low || 1;
-			drawn = values.slice(nth * PIECE, (nth + 1) * PIECE);
-			ends = `${[low, high]}`;
-			piece.forEach(({ style }, k) => {
+			[drawn, ends] = [piece(values), [low, high]];
+			styles.forEach((style, k) => {
 				const value = drawn[k];
 				if (isSame && Object.is(value, before[k])) return;
 				const v = { one: value, size: value / (Math.max(-low, high) || 1), span: (value - low) / wide }[how];
@@ -221,8 +222,7 @@ function scale({ elements, how, digits }) {
 			});
 		};
 	};
-	const starts = [...elements.keys()].filter((k) => k % PIECE === 0);
-	return [read, starts.map((k, nth) => draw(elements.slice(k, k + PIECE), nth))];
+	return [read, Array.from({ length: Math.ceil(elements.length / PIECE) }, (_, nth) => draw(nth))];
 }
 function scales() {
 	const groups = new Map();

@@ -75,16 +75,12 @@ const states = [""];
 let place = 0;
 let toyHash = "";
 
-/** The state of an address, and the parts that cannot be used. */
-function stateIn(hash) {
-	const state = structuredClone(SHIPPED);
-	return [state, hash.split("&").filter((one) => one && take(state, [...new URLSearchParams(`?${one}`)][0]))];
-}
-
-/** Bring the toy to the state of an address. */
+/** Bring the toy to the state of an address. Parts that cannot be used come back; where none can, the toy stays. */
 function show(hash, undoable = true) {
-	const [state] = stateIn(hash);
-	const next = hashOf(state);
+	const state = structuredClone(SHIPPED);
+	const parts = hash.split("&");
+	const left = parts.filter((one) => one && take(state, [...new URLSearchParams(`?${one}`)][0]));
+	const next = left[0] && left.length === parts.filter(Boolean).length ? toyHash : hashOf(state);
 	if (next !== toyHash) {
 		toyHash = next;
 		if (undoable) states.splice(++place, Infinity, next);
@@ -95,6 +91,7 @@ function show(hash, undoable = true) {
 		if (notice.textContent !== BEYOND) say("");
 	}
 	refresh();
+	return left;
 }
 function travel(by) {
 	if (states[place + by] !== undefined) show(states[(place += by)], false);
@@ -128,12 +125,7 @@ function writeHash() {
 
 function arrive() {
 	arrived = location.hash;
-	const hash = arrived.slice(1);
-	const [, unused] = stateIn(hash);
-	// An address of which nothing can be used changes nothing: a place on the page, a number, or a broken one.
-	const isUnusable = hash && unused.length === hash.split("&").filter(Boolean).length;
-	show(isUnusable ? toyHash : hash);
-	const left = unused.filter((one) => {
+	const left = show(arrived.slice(1)).filter((one) => {
 		const ref = one.startsWith("at=") && explain(live, one.slice(3))?.ref;
 		if (ref) ask(ref);
 		byId(one)?.scrollIntoView();

@@ -113,7 +113,7 @@ class TextCalls(Calls):
         compiled = compile_claim(condition, self.desk.runs)
         sentence = stash.restore(stash.inline(caller()))
         css = "claim"
-        if false := untrue(condition, self.desk.runs):
+        if false := untrue(condition, compiled, self.desk.runs):
             css = "claim broken"
             text = " ".join(unescape(re.sub(r"<[^>]+>", "", sentence)).split())
             rest = [f"{len(false) - TOLD} more"] * (len(false) > TOLD)
